@@ -1,0 +1,141 @@
+"""The NumPy backend: the CPU."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flambeau import dtypes
+from flambeau.backend import Backend, hookimpl
+
+from . import kernels
+
+__all__ = ["NumpyBackend"]
+
+
+class NumpyBackend(Backend):
+    """Arrays are ``numpy.ndarray``; ``xp`` is NumPy itself, which follows the array API standard."""
+
+    name = "numpy"
+    device_type = "cpu"
+    xp = np
+    array_type = np.ndarray
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return kernels.KERNELS
+
+    @property
+    def inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return kernels.INPLACE
+
+    @cached_property
+    def dtypes(self) -> Mapping[dtypes.dtype, Any]:
+        found = {each: np.dtype(each.name) for each in dtypes.ALL if each is not dtypes.bfloat16}
+        try:
+            import ml_dtypes
+        except ImportError:
+            return found
+        return found | {dtypes.bfloat16: np.dtype(ml_dtypes.bfloat16)}
+
+    def device_count(self) -> int:
+        from flambeau.devices import CPU_DEVICES
+
+        return CPU_DEVICES
+
+    # --- arrays ---
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        return np.array(data, dtype=raw_dtype, copy=copy)
+
+    def frombuffer(self, buffer: Any, raw_dtype: Any, count: int, offset: int) -> Any:
+        return np.frombuffer(buffer, raw_dtype, count, offset)
+
+    wrap = staticmethod(np.asarray)
+
+    def to_host(self, array: Any) -> Any:
+        return array
+
+    def tolist(self, array: Any) -> Any:
+        return (array.astype(np.float32) if array.dtype.kind == "V" else array).tolist()
+
+    def item(self, array: Any) -> Any:
+        return self.tolist(array.reshape(()))
+
+    def astype(self, array: Any, raw_dtype: Any) -> Any:
+        if array.dtype.kind == "c" and raw_dtype.kind not in "cb":
+            array = array.real
+        if array.dtype.kind == "f" and raw_dtype.kind in "iu":
+            with np.errstate(invalid="ignore"):
+                return array.astype(raw_dtype)
+        return array.astype(raw_dtype)
+
+    def copy(self, array: Any) -> Any:
+        return array.copy(order="K")
+
+    def is_own(self, array: Any) -> bool:
+        return array.base is None and array.flags.writeable and sys.getrefcount(array) <= _UNSHARED
+
+    def write(self, target: Any, value: Any) -> None:
+        target[...] = value
+
+    # --- memory ---
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        size = array.itemsize
+        if 0 in array.shape:
+            from flambeau.backend import contiguous_strides
+
+            return contiguous_strides(array.shape)
+        return tuple(step // size for step in array.strides)
+
+    def is_contiguous(self, array: Any) -> bool:
+        return array.flags.c_contiguous
+
+    def data_ptr(self, array: Any) -> int:
+        return array.ctypes.data
+
+    def root(self, array: Any) -> tuple[Any, int]:
+        base = array
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        flat = np.lib.stride_tricks.as_strided(base, (base.size,), (base.itemsize,)) if base.ndim != 1 else base
+        if flat.dtype != array.dtype:
+            flat = flat.view(array.dtype)
+        return flat, (array.ctypes.data - flat.ctypes.data) // array.itemsize
+
+    def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+        steps = [step * flat.itemsize for step in stride]
+        return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
+
+    def shares_memory(self, array: Any, other: Any) -> bool:
+        return bool(np.may_share_memory(array, other))
+
+    def to_dlpack(self, array: Any, **kwargs: Any) -> Any:
+        return array.__dlpack__(**kwargs)
+
+    def report(self) -> str:
+        return f"numpy {np.__version__}"
+
+
+def _count_references(array: Any) -> int:
+    return sys.getrefcount(array)
+
+
+class _Probe:
+    def measure(self) -> int:
+        array = np.empty(1)
+        return _count_references(array)
+
+
+_UNSHARED = _Probe().measure()  # references to an array that only its caller's local variable holds
+
+_backend = NumpyBackend()
+
+
+@hookimpl
+def flambeau_backend(name: str) -> NumpyBackend | None:
+    return _backend if name == "numpy" else None

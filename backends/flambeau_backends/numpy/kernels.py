@@ -1,0 +1,164 @@
+"""NumPy kernels: ufuncs called directly, and what NumPy does better than the array API asks.
+
+A kernel takes raw arrays first, then the operation's parameters, and never writes to its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Kernel = Callable[..., Any]
+
+UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "remainder": np.remainder,
+    "fmod": np.fmod, "floor_divide": np.floor_divide, "pow": np.power, "neg": np.negative, "abs": np.abs,
+    "sqrt": np.sqrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
+    "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "sign": np.sign,
+    "sgn": np.sign, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal, "maximum": np.maximum, "minimum": np.minimum, "logical_and": np.logical_and,
+    "logical_or": np.logical_or, "logical_xor": np.logical_xor, "logical_not": np.logical_not,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "bitwise_not": np.invert, "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
+    "isnan": np.isnan, "square": np.square, "reciprocal": np.reciprocal, "conj": np.conjugate, "signbit": np.signbit,
+    "mm": np.matmul, "bmm": np.matmul,
+}  # fmt: skip
+NOT_ELEMENTWISE = {"mm", "bmm"}
+
+KERNELS: dict[str, Kernel] = dict(UFUNCS)
+INPLACE: dict[str, Kernel] = {}
+
+
+def _in_place(ufunc: np.ufunc) -> Kernel:
+    if ufunc.nin == 1:
+        return lambda target: ufunc(target, target)
+    return lambda target, other: ufunc(target, other, target)
+
+
+INPLACE.update({name: _in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Register a function as the kernel of the operation it is named after."""
+    KERNELS[function.__name__.strip("_")] = function
+    return function
+
+
+# --- reductions ---------------------------------------------------------------------------------------------------
+
+
+def _axis(dim: Any) -> Any:
+    if isinstance(dim, (tuple, list)):
+        return tuple(dim) or None
+    return dim
+
+
+@kernel
+def sum_(input: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return np.add.reduce(input, axis=_axis(dim), keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+
+
+@kernel
+def mean(input: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    total = np.add.reduce(input, axis=_axis(dim), keepdims=keepdim)
+    return total / total.dtype.type(input.size / max(total.size, 1)) if input.size else total * np.nan
+
+
+# --- views --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def expand(input: Any, shape: tuple[int, ...]) -> Any:
+    """``broadcast_to``, without its cost."""
+    if not input.ndim:
+        return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape))
+    return np.broadcast_to(input, shape)
+
+
+@kernel
+def view(input: Any, shape: tuple[int, ...]) -> Any:
+    return input.reshape(shape, copy=False)
+
+
+KERNELS["squeeze"] = view
+
+
+@kernel
+def reshape(input: Any, shape: tuple[int, ...]) -> Any:
+    return input.reshape(shape)
+
+
+@kernel
+def permute(input: Any, dims: Sequence[int]) -> Any:
+    return input.transpose(dims)
+
+
+@kernel
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    return input.swapaxes(dim0, dim1)
+
+
+@kernel
+def t(input: Any) -> Any:
+    return input.T
+
+
+@kernel
+def mH_(input: Any) -> Any:
+    turned = input.swapaxes(-1, -2)
+    return turned.conj() if turned.dtype.kind == "c" else turned
+
+
+KERNELS["mH_"] = mH_
+
+
+# --- choices and copies -------------------------------------------------------------------------------------------
+
+
+@kernel
+def masked(input: Any, mask: Any) -> Any:
+    return np.where(mask, input, input.dtype.type(0))
+
+
+@kernel
+def relu(input: Any) -> Any:
+    return np.maximum(input, input.dtype.type(0))
+
+
+@kernel
+def clone(input: Any, memory_format: Any = None) -> Any:
+    return input.copy(order="K" if memory_format is None else "C")
+
+
+@kernel
+def contiguous(input: Any) -> Any:
+    return np.ascontiguousarray(input)
+
+
+@kernel
+def addmm(bias: Any, input: Any, mat2: Any) -> Any:
+    made = np.matmul(input, mat2)
+    return np.add(made, bias, made) if np.broadcast_shapes(bias.shape, made.shape) == made.shape else made + bias
+
+
+# --- scattering ---------------------------------------------------------------------------------------------------
+
+
+@kernel
+def index_backward(input: Any, shape: Any, index: Any) -> Any:
+    made = np.zeros(shape, input.dtype)
+    np.add.at(made, index, input)
+    return made
+
+
+@kernel
+def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
+    made = input.copy()
+    where = list(np.ogrid[tuple(slice(0, length) for length in index.shape)])
+    where[dim] = index
+    np.add.at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
+    return made

@@ -1,0 +1,677 @@
+"""PyTorch's CPU random stream on NumPy: the same seed gives the same values.
+
+One engine, MT19937 (Matsumoto & Nishimura 1998, "Mersenne Twister"), feeds every sampler with words of 32
+bits. How many words a value takes, and what is made of them, is part of the behaviour:
+
+- ``uniform`` and ``integers`` take one word for a value, two if it needs more bits;
+- ``bernoulli``, ``exponential``, ``geometric`` and ``cauchy`` transform a double, two words, for each value;
+- ``normal`` transforms blocks of 16 values, or pairs if there are fewer or the target is not contiguous;
+- ``poisson``, ``binomial`` and ``gamma`` reject: each value decides where in the stream the next one starts.
+
+Samplers take a shape and a NumPy dtype and return a new array. Bad parameters raise PyTorch's errors.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+__all__ = ["Generator", "fill_order"]
+
+Shape = Sequence[int]
+Uniform = Callable[[], float]
+
+DEFAULT_SEED = 67280421310721
+_WORD = 2**32 - 1  # the bits of one word
+_CHUNK = 2**15  # values made at a time, so that temporaries stay in the processor's cache
+_silent = np.errstate(all="ignore")  # infinities come without a warning, as in PyTorch
+
+# A float keeps as many low bits of its word as its mantissa holds: 24, or 53 of two words.
+_MASK_24, _SCALE_24 = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
+_MASK_53, _SCALE_53 = np.array(2**53 - 1, np.uint64), np.array(2.0**-53)
+
+# How PyTorch lays its generator out in `get_rng_state()`: fields of a C structure, gaps included.
+_STATE = np.dtype(
+    {
+        "names": ["seed", "left", "seeded", "next", "key", "spare", "has_spare"],
+        "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", 624), "<f8", "<i4"],
+        "offsets": [0, 8, 12, 16, 24, 5024, 5040],
+        "itemsize": 5056,
+    }
+)
+
+
+class Generator:
+    """A stream of random numbers equal to ``torch.Generator`` on the CPU.
+
+    >>> Generator().manual_seed(0).uniform((3,), "float32").tolist()
+    [0.49625658988952637, 0.7682217955589294, 0.08847743272781372]
+    """
+
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self._bits = np.random.MT19937(0)
+        self._seeder = np.random.RandomState(self._bits)
+        self._wide = np.random.Generator(self._bits)
+        self.manual_seed(seed)
+
+    # --- seed and state ---
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restart the stream. The engine takes the low 32 bits; a negative seed counts from 2**64 down."""
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed = seed % 2**64
+        self._seeder.seed(self._seed & _WORD)
+        self._spare: float | None = None  # the second normal of a pair, waiting to be asked for
+        return self
+
+    def seed(self) -> int:
+        """Restart the stream from a seed of the operating system's, and return that seed."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed this stream started from."""
+        return self._seed
+
+    def get_state(self) -> np.ndarray:
+        """All that decides what comes next, in PyTorch's layout of 5056 bytes."""
+        engine = self._bits.state["state"]
+        key, used = engine["key"], engine["pos"]
+        fresh = used == 624 and key[0] == self._seed & _WORD  # seeded, and nothing drawn since
+        state = np.zeros(1, _STATE)
+        state["seed"], state["seeded"], state["key"] = self._seed, 1, key
+        state["left"], state["next"] = 625 - used, 0 if fresh else used
+        if self._spare is not None:
+            state["spare"], state["has_spare"] = self._spare, 1
+        return state.view(np.uint8)
+
+    def set_state(self, state: np.ndarray) -> None:
+        """Continue from what ``get_state``, here or in PyTorch, returned."""
+        if state.size != _STATE.itemsize:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG state "
+                f"size to be {state.size}"
+            )
+        fields = np.ascontiguousarray(state, np.uint8).view(_STATE)[0]
+        left, used = int(fields["left"]), int(fields["next"])
+        if not (fields["seeded"] == 1 and 0 < left <= 624 and used <= 624):
+            raise RuntimeError("Invalid mt19937 state")
+        self._seed = int(fields["seed"])
+        key = fields["key"].astype(np.uint32)
+        self._bits.state = {
+            "bit_generator": "MT19937",
+            "state": {"key": key, "pos": 624 if left == 1 else used},
+        }
+        self._spare = float(fields["spare"]) if fields["has_spare"] else None
+
+    def clone(self) -> Generator:
+        """An independent generator in the same state."""
+        other = Generator()
+        other.set_state(self.get_state())
+        return other
+
+    # --- uniform and integer values ---
+
+    def uniform(self, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+        """Uniform on ``[low, high)``; a complex dtype draws both parts."""
+        dtype = np.dtype(dtype)
+        if dtype.kind == "c":
+            return _as_complex(self.uniform((*shape, 2), _real(dtype), low, high), dtype)
+        if not low <= high:
+            raise RuntimeError(
+                f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+            )
+        draw = self._doubles if dtype.itemsize == 8 else self._floats
+        if (low, high) == (0, 1) and dtype.itemsize > 2:
+            return _in_chunks(draw, shape, dtype)
+
+        def draw_between(count: int) -> np.ndarray:
+            unit = draw(count)
+            start = unit.dtype.type(low)
+            values = _cast(_fused_multiply_add(unit, unit.dtype.type(high) - start, start), dtype)
+            values[values == dtype.type(high)] = low  # rounded up to the end that is open
+            return values
+
+        return _in_chunks(draw_between, shape, dtype)
+
+    def integers(
+        self, shape: Shape, dtype: np.dtype, low: int | None = None, high: int | None = None
+    ) -> np.ndarray:
+        """Integers on ``[low, high)``, in any dtype.
+
+        Without ``high``, up to the largest of the dtype; of a float, the one up to which it has all integers.
+        Without ``low`` too, from 0 to there: what ``random_()`` draws.
+        """
+        dtype = np.dtype(dtype)
+        if low is None:
+            wide = dtype.itemsize == 8
+            low, high = 0, _largest_integer(dtype) + 1
+        else:
+            low, high = _bounds(low, high, dtype)
+            wide = high - low >= 2**28  # PyTorch's limit: a remainder of 32 bits would be too uneven
+        span = high - low
+        return _in_chunks(
+            lambda count: _remainder(self._words(count, wide), span).astype(np.int64) + low, shape, dtype
+        )
+
+    def permutation(self, n: int, dtype: np.dtype) -> np.ndarray:
+        """The integers below ``n``, shuffled (Fisher & Yates 1938; Durstenfeld 1964)."""
+        steps = np.arange(n)
+        targets = steps.copy()
+        targets[:-1] += self._words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint32)
+        return _swap_all(steps, targets).astype(dtype, copy=False)
+
+    # --- choices ---
+
+    def bernoulli(self, shape: Shape, dtype: np.dtype, p: float | np.ndarray = 0.5) -> np.ndarray:
+        """One with probability ``p``, else zero. An array of probabilities draws in its own precision."""
+        if isinstance(p, np.ndarray):
+            if not ((p >= 0) & (p <= 1)).all():
+                raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+            draw = self._doubles if p.dtype == np.float64 else self._floats
+            unit = draw(math.prod(shape)).reshape(shape)
+            return (unit < p.astype(unit.dtype, copy=False)).astype(dtype)
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+        below = np.uint64(math.ceil(p * 2**53))  # k * 2**-53 < p, in integers
+        return _in_chunks(lambda count: self._words(count, wide=True) & _MASK_53 < below, shape, dtype)
+
+    def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
+        """Indices (int64) drawn by the weights in each row of ``probs``, which need not sum to one.
+
+        With replacement by inverting the cumulative distribution; without, as the largest quotients of weight
+        and exponential noise (Efraimidis & Spirakis 2006).
+        """
+        if probs.ndim not in (1, 2):
+            raise RuntimeError("prob_dist must be 1 or 2 dim")
+        if num_samples <= 0:
+            raise RuntimeError("cannot sample n_sample <= 0 samples")
+        if not replacement and num_samples > probs.shape[-1]:
+            raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        shape = (*probs.shape[:-1], num_samples)
+        if probs.shape[0] == 0:
+            return np.empty(shape, np.int64)
+        if not ((probs >= 0) & (probs < np.inf)).all():
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not (probs > 0).any(-1).all():
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        rows = probs.reshape(-1, probs.shape[-1])
+        pick = self._choose_with_replacement if replacement and num_samples > 1 else self._choose_distinct
+        return pick(rows, num_samples).reshape(shape)
+
+    def _choose_with_replacement(self, rows: np.ndarray, num_samples: int) -> np.ndarray:
+        cumulative = np.cumsum(rows, axis=1, dtype=np.float32 if rows.dtype.itemsize == 2 else None)
+        cumulative /= cumulative[:, -1:]
+        cumulative[:, -1] = 1
+        points = self._doubles(len(rows) * num_samples).reshape(len(rows), num_samples)
+        pairs = zip(cumulative.astype(float), points, strict=True)
+        return np.stack([np.searchsorted(row, at) for row, at in pairs])
+
+    @_silent
+    def _choose_distinct(self, rows: np.ndarray, num_samples: int) -> np.ndarray:
+        race = -(rows / self.exponential(rows.shape, rows.dtype)).astype(float)
+        if num_samples == 1:
+            return race.argmin(1)
+        best = np.argpartition(race, num_samples - 1, axis=1)[:, :num_samples]
+        ranks = np.argsort(np.take_along_axis(race, best, 1), axis=1)
+        return np.take_along_axis(best, ranks, 1)
+
+    # --- continuous distributions by inversion ---
+
+    def exponential(self, shape: Shape, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
+        """Exponential with mean ``1 / rate``."""
+        if not rate > 0:
+            raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+        return _in_chunks(lambda count: np.log1p(-self._doubles(count)) * (-1 / rate), shape, dtype)
+
+    @_silent
+    def geometric(self, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
+        """Trials until the first success, when each succeeds with probability ``p``."""
+        if not 0 < p < 1:
+            raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+        return _in_chunks(lambda count: np.ceil(np.log(self._doubles(count)) / math.log1p(-p)), shape, dtype)
+
+    @_silent
+    def cauchy(self, shape: Shape, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
+        """Cauchy around ``median`` with half-width ``sigma``."""
+        if not sigma > 0:
+            raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+        return _in_chunks(
+            lambda count: median + sigma * np.tan(math.pi * (self._doubles(count) - 0.5)), shape, dtype
+        )
+
+    # --- normal values ---
+
+    def normal(
+        self,
+        shape: Shape,
+        dtype: np.dtype,
+        mean: float | np.ndarray = 0.0,
+        std: float | np.ndarray = 1.0,
+        *,
+        contiguous: bool = True,
+    ) -> np.ndarray:
+        """Normal values (Box & Muller 1958); a complex dtype splits the variance between its parts.
+
+        Arrays of means and deviations shift and scale standard values. ``contiguous=False`` draws what
+        PyTorch draws into a tensor that is not contiguous.
+        """
+        dtype = np.dtype(dtype)
+        if isinstance(mean, np.ndarray) or isinstance(std, np.ndarray):
+            return self._normal_around(shape, dtype, mean, std)
+        if not std >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+        if dtype.kind == "c":
+            parts = self.normal((*shape, 2), _real(dtype), mean, std / math.sqrt(2), contiguous=contiguous)
+            return _as_complex(parts, dtype)
+        if contiguous and math.prod(shape) >= 16:
+            return self._normal_blocks(shape, dtype, mean, std)
+        return _in_chunks(lambda count: _scale(self._normal_pairs(count), mean, std), shape, dtype)
+
+    @_silent
+    def log_normal(self, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
+        """The exponential of normal values."""
+        if not std > 0:
+            raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+        return _in_chunks(lambda count: np.exp(_scale(self._normal_pairs(count), mean, std)), shape, dtype)
+
+    def _normal_around(
+        self, shape: Shape, dtype: np.dtype, mean: float | np.ndarray, std: float | np.ndarray
+    ) -> np.ndarray:
+        if isinstance(std, np.ndarray):
+            if std.dtype.kind == "c":
+                raise RuntimeError("normal expects standard deviation to be non-complex")
+            if not (std >= 0).all():
+                raise RuntimeError("normal expects all elements of std >= 0.0")
+            values = self.normal(shape, dtype)
+            values *= std
+        else:
+            values = self.normal(shape, dtype, 0.0, std)
+        values += mean
+        return values
+
+    def _normal_blocks(self, shape: Shape, dtype: np.dtype, mean: float, std: float) -> np.ndarray:
+        """Blocks of 16 values; an incomplete last block is replaced by 16 new values that end at the end."""
+        draw = self._doubles if dtype.itemsize == 8 else self._floats
+
+        def block(count: int) -> np.ndarray:
+            return _scale(_box_muller(draw(count)), mean, std)
+
+        n = math.prod(shape)
+        rest = n % 16
+        values = _in_chunks(block, (n - rest,), dtype)
+        if rest:
+            if dtype.itemsize > 2:  # PyTorch draws the incomplete block too, but not in 16 bits
+                draw(rest)
+            values = np.concatenate([values[: n - 16], _cast(block(16), dtype)])
+        return values.reshape(shape)
+
+    def _normal_pairs(self, count: int) -> np.ndarray:
+        """Standard normal doubles, two from two uniforms; one that is left over waits for the next call."""
+        waiting = [] if self._spare is None else [self._spare]
+        uniforms = self._doubles(2 * ((count - len(waiting) + 1) // 2))
+        if count < 16:  # faster one by one
+            uniform = iter(uniforms.tolist()).__next__
+            return np.array([self._next_normal(uniform) for _ in range(count)])
+        radius, angle = np.sqrt(-2 * np.log1p(-uniforms[1::2])), 2 * math.pi * uniforms[::2]
+        values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+        values = np.concatenate([waiting, values.ravel()])
+        self._spare = float(values[count]) if len(values) > count else None
+        return values[:count]
+
+    def _next_normal(self, uniform: Uniform) -> float:
+        """One standard normal double, as ``_normal_pairs`` makes them."""
+        value, self._spare = self._spare, None
+        if value is None:
+            angle = 2 * math.pi * uniform()
+            radius = math.sqrt(-2 * math.log1p(-uniform()))
+            value, self._spare = radius * math.cos(angle), radius * math.sin(angle)
+        return value
+
+    # --- distributions by rejection ---
+
+    def poisson(self, rates: np.ndarray) -> np.ndarray:
+        """Counts with the given mean, one for each rate, in the dtype of ``rates``."""
+        if not (rates >= 0).all():
+            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        counts, live = np.zeros(rates.shape), rates > 0
+        counts[live] = self._each(_poisson, rates[live])
+        return _cast(counts, rates.dtype)
+
+    def binomial(self, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
+        """Successes in ``count`` trials of probability ``prob``; both of one shape and dtype."""
+        flip = prob > 0.5
+        chance = np.where(flip, 1 - prob, prob)
+        live = (count > 0) & (chance > 0)
+        n, p = count[live], chance[live]
+        deviation, mode = np.sqrt(n * p * (1 - p)), np.floor((n + 1) * p)
+        log_miss = np.log1p(-p.astype(float)).astype(p.dtype)
+        hits = np.where(np.isnan(prob), np.nan, np.zeros(count.shape))
+        hits[live] = self._each(_binomial, n, p, n * p, deviation, mode, p / (1 - p), log_miss)
+        return np.where(count > 0, np.where(flip, count - hits, hits), 0).astype(count.dtype)
+
+    def gamma(self, alpha: np.ndarray) -> np.ndarray:
+        """Gamma values of unit scale, one for each shape ``alpha``, in its dtype.
+
+        Never zero: at least the smallest normal number.
+        """
+        return np.maximum(self._gamma(alpha).astype(alpha.dtype), np.finfo(alpha.dtype).tiny)
+
+    def dirichlet(self, alpha: np.ndarray) -> np.ndarray:
+        """Points on the simplex, one for each row of concentrations: gamma values over their sum."""
+        weights = np.maximum(self._gamma(alpha.astype(float)), np.finfo(float).tiny)
+        share = weights / weights.sum(-1, keepdims=alpha.ndim > 0)
+        one = alpha.dtype.type(1)
+        return np.clip(share.astype(alpha.dtype), np.finfo(alpha.dtype).tiny, np.nextafter(one, 0 * one))
+
+    @_silent
+    def _gamma(self, alpha: np.ndarray) -> np.ndarray:
+        values, live = np.where(alpha >= 0, 0.0, np.nan), alpha > 0
+        alpha = alpha[live]
+        small = alpha < 1  # drawn at alpha + 1, then scaled down by a power of a uniform
+        d = np.where(small, alpha + 1, alpha) - _THIRD
+        values[live] = self._each(self._marsaglia_tsang, d, np.where(small, 1 / alpha, 0))
+        return values
+
+    def _marsaglia_tsang(self, uniform: Uniform, d: float, boost: float) -> float:
+        """Marsaglia & Tsang (2000), "A simple method for generating gamma variables"."""
+        scale = (1 - uniform()) ** boost * d if boost else d
+        c = 1 / math.sqrt(9 * d)
+        while True:
+            y = 0.0
+            while y <= 0:
+                x = self._next_normal(uniform)
+                y = 1 + c * x
+            v, u, square = y * y * y, 1 - uniform(), x * x
+            if u < 1 - _SQUEEZE * square * square or math.log(u) < 0.5 * square + d * (1 - v + math.log(v)):
+                return scale * v
+
+    def _each(self, sample: Callable[..., float], *parameters: np.ndarray) -> list[float]:
+        """``sample(uniform, *scalars)`` for one element after the other.
+
+        Uniforms are drawn ahead, as many as there are elements to come: each of them uses at least one, so
+        none is drawn in vain and the engine stops where PyTorch's does.
+        """
+        to_come = parameters[0].size
+
+        def batches() -> Iterator[list[float]]:
+            while True:
+                yield self._doubles(to_come).tolist()
+
+        uniform = chain.from_iterable(batches()).__next__
+        values = []
+        for scalars in zip(*(array.astype(float).tolist() for array in parameters), strict=True):
+            values.append(sample(uniform, *scalars))
+            to_come -= 1
+        return values
+
+    # --- words and uniforms ---
+
+    def _words(self, count: int, wide: bool = False) -> np.ndarray:
+        """The next ``count`` words of 32 bits, or of 64 made of two, the first one high."""
+        if not wide:
+            return self._bits.random_raw(count).astype(np.uint32)
+        if count < 1000:  # NumPy's own assembly of words is the faster, but slower to start
+            return self._bits.random_raw(2 * count).astype(">u4").view(">u8").astype(np.uint64)
+        return self._wide.integers(0, 2**64, count, np.uint64)
+
+    def _floats(self, count: int) -> np.ndarray:
+        """Uniform float32 on [0, 1), 24 bits each."""
+        bits = self._words(count)
+        bits &= _MASK_24
+        values = bits.view(np.int32).astype(np.float32)
+        values *= _SCALE_24
+        return values
+
+    def _doubles(self, count: int) -> np.ndarray:
+        """Uniform float64 on [0, 1), 53 bits each."""
+        bits = self._words(count, wide=True)
+        bits &= _MASK_53
+        return bits.view(np.int64) * _SCALE_53
+
+
+def fill_order(strides: Sequence[int]) -> tuple[int, ...]:
+    """The order in which PyTorch's in-place samplers walk the dimensions of a tensor: that of its memory.
+
+    They give ``target.permute(fill_order(target.stride()))`` the values of a contiguous tensor of that shape.
+
+    >>> fill_order((1, 10))
+    (1, 0)
+    """
+    return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+
+
+# --- algorithms ---
+
+_THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch has them in single precision
+
+
+def _box_muller(unit: np.ndarray) -> np.ndarray:
+    """Turn uniforms into normal values, in blocks of eight radii and eight angles (Box & Muller 1958)."""
+    eight = np.dtype((np.void, 8 * unit.itemsize))  # moved as one item
+    halves = unit.view(eight).reshape(-1, 2)
+    radius, angle = (halves[:, side].copy().view(unit.dtype) for side in (0, 1))
+    np.log(np.subtract(1, radius, out=radius), out=radius)
+    radius *= -2
+    np.sqrt(radius, out=radius)
+    angle *= 2 * math.pi
+    for side, direction in enumerate((np.cos(angle), np.sin(angle, out=angle))):
+        direction *= radius
+        halves[:, side] = direction.view(eight)
+    return unit
+
+
+def _scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
+    """``values * std + mean`` in place."""
+    if std != 1:
+        values *= std
+    if mean != 0:
+        values += mean
+    return values
+
+
+def _swap_all(steps: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """``places = steps``, after swapping places i and ``targets[i]``, never less than i, for each i in turn.
+
+    With no loop: step i settles place i with what its target holds by then. The last earlier step k with
+    that target left there what place k held before step k; without one it is the target itself. And what
+    place k held before step k came the same way from the last earlier step aimed at k: follow these links
+    to the end.
+    """
+    order = np.sort(targets << 32 | steps)  # by target, then by step
+    target, step = order >> 32, order & _WORD
+    again = np.flatnonzero(target[1:] == target[:-1])
+    earlier = np.full(len(steps), -1)  # the last earlier step with the target of this step
+    earlier[step[again + 1]] = step[again]
+    last = np.full(len(steps), -1)  # the last step before k aimed at k
+    last[target] = step
+    last = np.where(last == steps, earlier, last)
+    origin = np.where(last < 0, steps, last)
+    while not np.array_equal(origin, further := origin[origin]):
+        origin = further
+    return np.where(earlier < 0, targets, origin[earlier])
+
+
+def _poisson(uniform: Uniform, rate: float) -> float:
+    """Hörmann (1993), "The transformed rejection method for generating Poisson random variables" (PTRS).
+
+    For a small rate, how many uniforms can be multiplied before the product falls to ``exp(-rate)``.
+    """
+    if rate < 10:
+        limit, product, k = math.exp(-rate), uniform(), 0
+        while product > limit:
+            product, k = product * uniform(), k + 1
+        return k
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    squeeze = 0.9277 - 3.6224 / (b - 2)
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= squeeze:
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        accept = _log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
+        if accept <= k * math.log(rate) - rate - math.lgamma(k + 1):
+            return k
+
+
+def _binomial(
+    uniform: Uniform,
+    n: float,
+    p: float,
+    mean: float,
+    deviation: float,
+    mode: float,
+    odds: float,
+    log_miss: float,
+) -> float:
+    """Hörmann (1993), "The generation of binomial random variates" (BTRS).
+
+    For a small mean, how many geometric waiting times fit into ``n`` trials (Devroye 1986).
+    """
+    if mean < 10:
+        hits, trials = -1, 0.0
+        while trials <= n:
+            wait = _log(uniform()) / log_miss
+            trials += math.ceil(wait) if wait <= n else math.inf
+            hits += 1
+        return hits
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    squeeze = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * deviation
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + (mean + 0.5))
+        if k < 0 or k > n:
+            continue
+        if us >= 0.07 and v <= squeeze:
+            return k
+        bound = (
+            (mode + 0.5) * math.log((mode + 1) / (odds * (n - mode + 1)))
+            + (n + 1) * math.log((n - mode + 1) / (n - k + 1))
+            + (k + 0.5) * math.log(odds * (n - k + 1) / (k + 1))
+            + _stirling_tail(mode) + _stirling_tail(n - mode) - _stirling_tail(k) - _stirling_tail(n - k)
+        )  # fmt: skip
+        if _log(v * alpha / (a / (us * us) + b)) <= bound:
+            return k
+
+
+def _stirling_tail(k: float) -> float:
+    """What Stirling's formula leaves out of ``log(k!)``."""
+    if k < 10:
+        return _SMALL_TAILS[int(k)]
+    square = (k + 1) * (k + 1)
+    return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
+
+
+_SMALL_TAILS = [
+    math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + (k + 1) - 0.5 * math.log(2 * math.pi)
+    for k in range(10)
+]
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
+
+
+# --- arithmetic ---
+
+
+def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """An array of ``shape`` filled with ``draw(count)``, a chunk at a time."""
+    n, dtype = math.prod(shape), np.dtype(dtype)
+    if n == 0:
+        return np.empty(shape, dtype)
+    if n <= _CHUNK:
+        return _cast(draw(n), dtype).reshape(shape)
+    out = np.empty(n, dtype)
+    for start in range(0, n, _CHUNK):
+        part = out[start : start + _CHUNK]
+        part[...] = _cast(draw(part.size), dtype)
+    return out.reshape(shape)
+
+
+def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """``values`` in ``dtype``; a 16-bit float is rounded from float32, as PyTorch does."""
+    if dtype.itemsize == 2 and _is_float(dtype):
+        with np.errstate(over="ignore"):
+            return values.astype(np.float32, copy=False).astype(dtype)
+    return values.astype(dtype, copy=False)
+
+
+def _fused_multiply_add(x: np.ndarray, scale: np.floating, shift: np.floating) -> np.ndarray:
+    """``x * scale + shift`` rounded once, as the processor's instruction in PyTorch's loop does it.
+
+    float32 goes through float64; float64 keeps the rounding errors of product (Dekker 1971) and sum.
+    """
+    if x.dtype == np.float32:
+        return (x * np.float64(scale) + np.float64(shift)).astype(np.float32)
+    product = x * scale
+    (x_high, x_low), (scale_high, scale_low) = _split(x), _split(scale)
+    error = x_high * scale_high - product + x_high * scale_low + x_low * scale_high + x_low * scale_low
+    total = product + shift
+    added = total - product
+    return total + ((product - (total - added)) + (shift - added) + error)
+
+
+def _split(x: np.ndarray | np.floating) -> tuple[np.ndarray | np.floating, np.ndarray | np.floating]:
+    """Two numbers of half the digits whose sum is ``x`` (Veltkamp 1968)."""
+    shifted = x * (2.0**27 + 1)
+    high = shifted - (shifted - x)
+    return high, x - high
+
+
+def _remainder(words: np.ndarray, span: int) -> np.ndarray:
+    """``words % span``; NumPy divides by a constant far faster than it takes the remainder."""
+    if span == 2**64:
+        return words
+    divisor = words.dtype.type(span)
+    return words - words // divisor * divisor
+
+
+def _bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
+    """The range to draw integers from; for floats moved inward to where rounding cannot leave it."""
+    if high is None:
+        if low == -(2**63):
+            return 0, 2**64  # every 64-bit word, read as signed
+        high = _largest_integer(dtype) + 1
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if _is_float(dtype):
+        above, below = dtype.type(low + 1), dtype.type(high - 1)
+        if int(above) < low:
+            low = int(np.nextafter(above, dtype.type(np.inf)))
+        if int(below) >= high:
+            high = int(np.nextafter(below, dtype.type(-np.inf)))
+    return low, high
+
+
+def _largest_integer(dtype: np.dtype) -> int:
+    """The largest integer of a dtype; of a float, the one up to which it has all of them."""
+    if _is_float(dtype):
+        return 2 ** {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}[dtype.name]
+    return 1 if dtype.kind == "b" else np.iinfo(dtype).max
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    return dtype.kind in "fV"  # bfloat16, from ml_dtypes, is of kind V
+
+
+def _real(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"f{dtype.itemsize // 2}")
+
+
+def _as_complex(parts: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return parts.view(dtype)[..., 0]

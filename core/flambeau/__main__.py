@@ -1,0 +1,7 @@
+"""``python -m flambeau``: see ``launcher``."""
+
+from __future__ import annotations
+
+from .launcher import main
+
+main()

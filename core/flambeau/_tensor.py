@@ -1,0 +1,517 @@
+"""``Tensor``: an array, its kind, and its place in the recorded graph.
+
+The class holds what a tensor is; what can be done with it is attached by the operations (``flambeau/ops``).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import dtypes
+from .autograd.modes import _grad
+from .autograd.node import Node, Output, accumulator, add_hook
+from .devices import Kind, device
+from .hooks import RemovableHandle
+from .size import Size
+from .storage import Storage
+
+if TYPE_CHECKING:
+    from .dtypes import dtype
+
+__all__ = ["Tensor", "alias", "wrap"]
+
+new = object.__new__
+
+
+class Tensor:
+    """A multi-dimensional array of elements of one dtype, on one device, that remembers how it was computed.
+
+    Use :func:`torch.tensor` to make one from data.  ``Tensor(2, 3)`` is the constructor of old: uninitialised float32
+    of that shape; ``Tensor([1, 2])`` holds the data.
+
+    >>> import flambeau as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_kind", "_node", "_requires_grad", "_storage", "_view")
+    _array: Any  # the backend's array
+    _kind: Kind  # dtype and device
+    _requires_grad: bool
+    _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
+    _grad: Tensor | None
+    _storage: Storage | None  # shared with views; made when first needed
+    _view: tuple[Tensor, Any, tuple[Any, ...], bool] | None  # what it is a view of: (tensor, operation, parameters, recorded)
+    _inference = False
+    _volatile = False
+    name: str | None = None
+    __array_priority__ = 1000  # NumPy's operators give way to ours
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        from .legacy import construct
+
+        return construct(cls, *args, **kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+
+    @staticmethod
+    def _make_subclass(cls: type[Tensor], data: Tensor, requires_grad: bool = False) -> Any:
+        """``data`` as an instance of a subclass, sharing its memory."""
+        made = data.detach()._as(cls)
+        made.requires_grad_(requires_grad)
+        return made
+
+    def _as(self, cls: type[Tensor]) -> Any:
+        made = alias(self, cls)
+        made._node, made._requires_grad, made._view = self._node, self._requires_grad, self._view
+        return made
+
+    def as_subclass(self, cls: type[Tensor]) -> Any:
+        """The same tensor as an instance of ``cls``, sharing memory and history."""
+        return self._as(cls)
+
+    # --- shape and memory -----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return tuple.__new__(Size, self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of dimension ``dim``."""
+        if dim is None:
+            return tuple.__new__(Size, self._array.shape)
+        shape = self._array.shape
+        try:
+            return shape[dim]
+        except IndexError:
+            limit = max(len(shape), 1)
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})") from None
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim  # type: ignore[no-any-return]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim  # type: ignore[no-any-return]
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.shape.numel()
+
+    nelement = numel
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]  # type: ignore[no-any-return]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours, in elements: of all dimensions, or of one."""
+        strides = self._kind.backend.strides(self._array)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        """Elements between the start of the memory and the first element."""
+        return self._kind.backend.root(self._array)[1]
+
+    def data_ptr(self) -> int:
+        """The address of the first element (0 for an empty tensor)."""
+        return self._kind.backend.data_ptr(self._array) if self.numel() else 0
+
+    const_data_ptr = data_ptr
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._kind.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self._kind.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel() * self._kind.dtype.itemsize
+
+    def _own_storage(self) -> Storage:
+        self._storage = made = Storage()
+        return made
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._storage is None else self._storage.version
+
+    def _bump_version(self) -> None:
+        (self._storage or self._own_storage()).version += 1
+
+    # --- kind -----------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> dtype:
+        return self._kind.dtype
+
+    @property
+    def device(self) -> device:
+        return self._kind.device
+
+    @property
+    def is_cuda(self) -> bool:
+        return self._kind.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        return self._kind.device.type == "cpu"
+
+    def get_device(self) -> int:
+        """The device's index; -1 on the CPU."""
+        place = self._kind.device
+        return -1 if place.type == "cpu" and place.index is None else place.index or 0
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is floating-point."""
+        return self._kind.dtype.category == dtypes.FLOATING
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self._kind.dtype.category == dtypes.COMPLEX
+
+    def is_signed(self) -> bool:
+        """Whether the dtype can hold negative numbers."""
+        return self._kind.dtype.is_signed
+
+    # --- autograd -------------------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self._node is not None:
+            if not value:
+                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                                   "variable in a subgraph that doesn't require differentiation use "
+                                   "var_no_grad = var.detach().")  # fmt: skip
+            return
+        if value and self._kind.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if value and self._inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires_grad = bool(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for (or stop asking for) a gradient, in place."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        return self._node.node if type(self._node) is Output else self._node
+
+    creator = grad_fn  # its name in PyTorch 0.1
+
+    @property
+    def output_nr(self) -> int:
+        return self._node.index if type(self._node) is Output else 0
+
+    @property
+    def volatile(self) -> bool:
+        return self._volatile
+
+    @volatile.setter
+    def volatile(self, value: bool) -> None:
+        self._volatile = value
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            import warnings
+
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                          "won't be populated during autograd.backward(). If you indeed want the .grad field to be "
+                          "populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
+                          "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.", stacklevel=2)  # fmt: skip
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._array.shape != self._array.shape:
+                raise RuntimeError(f"assigned grad has data of a different size: expected {list(self.shape)}, got {list(value.shape)}")
+            if value.dtype is not self.dtype:
+                raise RuntimeError(f"assigned grad has data of a different type: expected {self.dtype}, got {value.dtype}")
+            if value.device != self.device:
+                raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    grad_dtype = dtype
+
+    def retain_grad(self) -> None:
+        """Fill ``grad`` in backward although this is not a leaf."""
+        if not self._requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None:
+            node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+            node.own_hooks().retain[index] = weakref.ref(self)
+            self.__dict__["_retains_grad"] = True
+
+    @property
+    def retains_grad(self) -> bool:
+        return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(grad)`` whenever this tensor's gradient is computed; what it returns, if anything, replaces it."""
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is None:
+            return add_hook(self.__dict__.setdefault("_hooks", {}), hook)
+        node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+        return node.own_hooks().add_for_output(index, hook)  # type: ignore[no-any-return]
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call ``hook(self)`` after ``grad`` of this leaf has been accumulated."""
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return add_hook(self.__dict__.setdefault("_post_accumulate_hooks", {}), hook)
+
+    def backward(
+        self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+        inputs: Any = None, retain_variables: bool | None = None,
+    ) -> None:  # fmt: skip
+        """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
+        from .autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
+
+    def detach(self) -> Tensor:
+        """A tensor that shares this one's memory and version but has no history."""
+        made = alias(self)
+        made._storage = self._storage or self._own_storage()
+        return made
+
+    def detach_(self) -> Tensor:
+        """Forget this tensor's history, in place."""
+        if self._view is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+                               "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
+                               "buckets, and hence detach_() cannot be called on these gradients.")  # fmt: skip
+        self._node, self._requires_grad = None, False
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        made: Tensor = alias(self)
+        if self._kind.backend.mutable:
+            made._storage = None  # the same memory, with a version of its own
+        elif self._storage is None:
+            made._storage = self._own_storage()
+        return made
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self._array, self._kind = value._array, value._kind
+        if self._view is not None:
+            self._view = None
+
+    @property
+    def _base(self) -> Tensor | None:
+        base = None if self._view is None else self._view[0]
+        while base is not None and base._view is not None:
+            base = base._view[0]
+        return base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._inference
+
+    def _assign(self, result: Tensor) -> Tensor:
+        from .inplace import assign
+
+        return assign(self, result)
+
+    # --- Python protocols -----------------------------------------------------------------------------------------
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            what = "no values" if self.numel() == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    __nonzero__ = __bool__
+
+    def item(self) -> Any:
+        """The one element as a Python scalar.  RuntimeError if there is not exactly one."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self._kind.backend.item(self._array)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
+        return self._kind.backend.tolist(self._array)
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    __long__ = __int__
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._kind.dtype.category > dtypes.INTEGER or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self) -> Tensor:
+        return self if not self._array.ndim else self.flip(0)  # type: ignore[no-any-return]
+
+    def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, (Tensor, bool, int, float, complex)):
+            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+        return bool((element == self).any())
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from .printing import tensor_str
+
+        return tensor_str(self, tensor_contents=tensor_contents)
+
+    def __format__(self, spec: str) -> str:
+        if not self._array.ndim and not self._requires_grad and type(self) is Tensor:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __dir__(self) -> Sequence[str]:
+        return sorted({*dir(type(self)), *self.__dict__})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self._node is not None:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+                               "the moment.  If you were attempting to deepcopy a module, this may be because of a "
+                               "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001")  # fmt: skip
+        if id(self) in memo:
+            return memo[id(self)]
+        from copy import deepcopy
+
+        from .serialization import copy_sharing_storage
+
+        made = copy_sharing_storage(self, memo)
+        memo[id(self)] = made
+        made._requires_grad = self._requires_grad
+        if self._grad is not None:
+            made._grad = deepcopy(self._grad, memo)
+        skip = {"_accumulator", "_hooks", "_post_accumulate_hooks"}
+        made.__dict__.update({k: deepcopy(v, memo) for k, v in self.__dict__.items() if k not in skip})
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from .serialization import reduce_tensor
+
+        return reduce_tensor(self)
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The tensor as a NumPy array that shares its memory.  ``force`` detaches and copies to the CPU where needed."""
+        if force:
+            return self.detach().cpu().resolve_conj().numpy()
+        if self._requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self._kind.device.type != "cpu":
+            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                            "host memory first.")  # fmt: skip
+        if self._kind.dtype is dtypes.bfloat16:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        if self._storage is None:
+            self._own_storage()
+        return self._kind.backend.to_host(self._array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        if dtype is None or dtype == array.dtype:
+            return array.copy() if copy else array
+        return array.astype(dtype)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+        from .creation import from_numpy
+
+        return from_numpy(array)
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+        if self._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._kind.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        device_type, index = self._array.__dlpack_device__()
+        return int(device_type), int(index)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from .overrides import default_torch_function
+
+        return default_torch_function(cls, func, types, args, kwargs or {})
+
+
+Tensor.__module__ = "flambeau"
+
+
+def wrap(array: Any, kind: Kind) -> Tensor:
+    """A raw array of this kind as a Tensor without history."""
+    result = new(Tensor)
+    result._array = array
+    result._kind = kind
+    result._requires_grad = False
+    result._node = result._grad = result._storage = result._view = None
+    return result
+
+
+def alias(tensor: Tensor, cls: type[Tensor] = Tensor) -> Any:
+    """Another Tensor on the same array and storage, without history."""
+    result = new(cls)
+    result._array = tensor._array
+    result._kind = tensor._kind
+    result._requires_grad = False
+    result._node = result._grad = result._view = None
+    result._storage = tensor._storage
+    return result

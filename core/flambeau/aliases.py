@@ -1,0 +1,113 @@
+"""Import aliases: one module tree under several names, without a second copy of anything.
+
+After ``alias("torch", "flambeau")``, ``import torch.nn.functional`` gives the very module that
+``import flambeau.nn.functional`` gives.  Aliases chain, the longest prefix wins, and nothing is imported
+before it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from copy import copy
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+from typing import Any, cast
+
+__all__ = ["alias", "face", "resolve"]
+
+_targets: dict[str, str] = {}
+
+
+def alias(prefix: str, target: str) -> None:
+    """Make ``prefix`` and every ``prefix.x.y`` import as ``target`` and ``target.x.y``.
+
+    The alias wins over an installed package of that name, wherever that is on ``sys.path``.
+
+    Raises:
+        ImportError: another module called ``prefix`` has been imported already.
+        ValueError: ``target`` itself resolves to something under ``prefix``.
+    """
+    if _targets.get(prefix) == target:
+        return
+    real = resolve(target)
+    if _is_under(prefix, real):
+        raise ValueError(f"cannot alias {prefix!r} to {target!r}: it would resolve to itself")
+    loaded = sys.modules.get(prefix)
+    if loaded is not None and loaded is not sys.modules.get(real):
+        raise ImportError(f"cannot alias {prefix!r} to {target!r}: {loaded!r} is already imported")
+    _targets[prefix] = target
+    # In front of the path finders, which would find an installed package or load the target a second time.
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def resolve(name: str) -> str:
+    """Return the real name of the module that ``name`` imports, ``name`` itself where no alias applies.
+
+    >>> alias("lumiere", "flambeau"); resolve("lumiere.autograd.graph")
+    'flambeau.autograd.graph'
+    """
+    prefix, rest = name, ""
+    while prefix:
+        target = _targets.get(prefix)
+        if target is not None:
+            return resolve(target + rest)
+        prefix, dot, last = prefix.rpartition(".")
+        rest = dot + last + rest
+    return name
+
+
+def face(name: str) -> str:
+    """Return the outermost name by which the module ``name`` can be imported: the inverse of ``resolve``.
+
+    >>> alias("lampion", "flambeau.autograd"); face("flambeau.autograd.graph")
+    'lampion.graph'
+    """
+    for prefix, target in _targets.items():
+        if _is_under(target, name):
+            return face(prefix + name.removeprefix(target))
+    return name
+
+
+def _is_under(prefix: str, name: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+class _Finder:
+    """Answers for names under an alias, and for no others."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        real = resolve(name)
+        if real == name:
+            return None
+        found = importlib.util.find_spec(real)
+        if found is None:
+            return None
+        spec, loader = copy(found), _Loader(found)
+        spec.name, spec.loader = name, cast(Any, loader)
+        return spec
+
+
+class _Loader:
+    """Loads an alias by importing the real module, and gives the code of the real module to ``python -m``."""
+
+    def __init__(self, real: ModuleSpec) -> None:
+        self._real = real
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self._real.name)
+        self._real = module.__spec__ or self._real
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._real  # the import system has just put the alias's there
+
+    def get_code(self, name: str) -> CodeType | None:
+        loader: Any = self._real.loader
+        code: CodeType | None = loader.get_code(self._real.name)
+        return code
+
+
+_finder = _Finder()

@@ -1,0 +1,173 @@
+"""Nodes of the recorded graph: one per recorded operation, pointing at the nodes of its inputs."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..devices import Kind
+from ..hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+__all__ = ["AccumulateGrad", "Hooks", "Node", "Output"]
+
+next_seq = itertools.count().__next__
+
+
+class Node:
+    """One recorded operation.  Its class is named as PyTorch names it (``MulBackward0``) and holds what a call saved.
+
+    ``edges`` has an entry per tensor argument: the node that made the argument, the argument itself where it is a leaf,
+    or None where no gradient is wanted.  ``seq`` counts up as nodes are made, so decreasing order is a valid order for
+    backward.  ``kind`` and ``shape`` describe the output; its gradient is brought to them (unbroadcast, cast) before it
+    is handed to ``apply``.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "edges", "kind", "seq", "shape")
+    edges: tuple[Any, ...]
+    seq: int
+    kind: Kind
+    shape: tuple[int, ...]
+    outputs: tuple[tuple[Kind, tuple[int, ...]], ...] | None = None  # kind and shape of each, where there are several
+    saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
+    takes_tensors = False  # whether ``apply`` works on Tensors in every backward, as a user's Function does
+    hooks: Hooks | None = None
+    trace: list[str] | None = None
+
+    def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) -> tuple[Any, ...]:
+        """Gradients for the edges (None where there is none) from the gradient of the output."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Free what was saved."""
+        for name in self.saves:
+            setattr(self, name, RELEASED)
+
+    # --- the public face ---
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """``(node, output number)`` per tensor argument; leaves appear as ``AccumulateGrad``."""
+        return tuple(public_edge(edge) for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.__dict__.setdefault("_metadata", {})  # type: ignore[no-any-return]
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node's backward; it may return new grad_inputs."""
+        return self.own_hooks().add("post", hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before this node's backward; it may return new grad_outputs."""
+        return self.own_hooks().add("pre", hook)
+
+    def own_hooks(self) -> Hooks:
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            from .engine import unpack_tensor
+
+            field = name[len("_saved_") :]
+            field = {"self": "input", "result": "out"}.get(field, field)
+            value = getattr(self, field)
+            return unpack_tensor(value, self) if field in self.saves else value
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+class Hooks:
+    """What users asked to be called when a node runs, and which of its output tensors keep their gradient."""
+
+    def __init__(self) -> None:
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by number of the output
+        self.retain: dict[int, weakref.ref[Tensor]] = {}
+
+    def add(self, table: str, hook: Callable[..., Any]) -> RemovableHandle:
+        return add_hook(getattr(self, table), hook)
+
+    def add_for_output(self, index: int, hook: Callable[..., Any]) -> RemovableHandle:
+        return add_hook(self.tensor.setdefault(index, {}), hook)
+
+
+def add_hook(table: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    return handle
+
+
+class Output:
+    """The edge to one output of a node that has several."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.index = index
+
+    @property
+    def kind(self) -> Kind:
+        assert self.node.outputs is not None
+        return self.node.outputs[self.index][0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        assert self.node.outputs is not None
+        return self.node.outputs[self.index][1]
+
+
+class AccumulateGrad(Node):
+    """The face of a leaf in ``next_functions``.  The graph itself points at the leaf."""
+
+    __slots__ = ("_variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        self._variable = weakref.ref(variable)
+        self.edges = ()
+        self.kind, self.shape = variable._kind, tuple(variable._array.shape)
+
+    @property
+    def variable(self) -> Tensor | None:
+        return self._variable()
+
+
+RELEASED = ("released",)
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The leaf's one AccumulateGrad, made when first asked for."""
+    found = leaf.__dict__.get("_accumulator")
+    if found is None:
+        found = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
+    return found  # type: ignore[no-any-return]
+
+
+def public_edge(edge: Any) -> tuple[Node | None, int]:
+    """An edge as PyTorch shows it: the node and the number of its output."""
+    if edge is None:
+        return None, 0
+    if isinstance(edge, Output):
+        return edge.node, edge.index
+    if isinstance(edge, Node):
+        return edge, 0
+    return accumulator(edge), 0
+
+
+def remember_trace(node: Node) -> None:
+    """Keep where the forward call was made, for anomaly mode."""
+    node.trace = traceback.format_stack()[:-2]

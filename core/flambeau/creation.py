@@ -1,0 +1,520 @@
+"""Tensors from data, and tensors from a shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from . import dtypes
+from .devices import Kind, device as Device, kind_of
+from .dtypes import dtype as Dtype
+from .op import PUBLIC
+from .ops.views import as_shape
+from .size import Size
+from ._tensor import Tensor, alias, wrap
+
+__all__ = [
+    "arange", "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "frombuffer", "from_dlpack",
+    "from_numpy", "full", "full_like", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor",
+    "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def _place(device: Any) -> Device | None:
+    return device if device is None or isinstance(device, Device) else Device(device)
+
+
+def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kind:
+    return kind_of(dtype or default or dtypes.get_default_dtype(), _place(device))
+
+
+def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None) -> Tensor:
+    from .autograd.modes import is_inference_mode_enabled
+
+    if out is not None:
+        from .dispatch import write_out
+
+        return write_out(out, made)
+    if is_inference_mode_enabled():
+        made._inference = True
+    if requires_grad:
+        made.requires_grad = True
+    return made
+
+
+# --- from data ----------------------------------------------------------------------------------------------------
+
+
+def tensor(
+    data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A tensor holding a copy of ``data``: a number, nested sequences, an array, a tensor.
+
+    Raises:
+        ValueError: nested sequences of unequal lengths.
+        TypeError: an element that is no number.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([[1, 2], [3, 4]]), torch.tensor(1.5)
+    (tensor([[1, 2],
+            [3, 4]]), tensor(1.5000))
+    """
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                      stacklevel=2)  # fmt: skip
+        kind = kind_of(dtype or data.dtype, _place(device) or data.device)
+        return _finish(_converted(data.detach(), kind, copy=True), requires_grad)
+    return _finish(_from_data(data, dtype, device, copy=True), requires_grad)
+
+
+def _converted(value: Tensor, kind: Kind, copy: bool) -> Tensor:
+    from .ops.conversion import to_kind
+
+    return to_kind(value, kind, copy)
+
+
+def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
+    if type(data) in (bool, int, float, complex):
+        kind = _kind(dtype, device, dtypes.promotion_of_scalar(type(data)))
+        return wrap(_scalar_array(data, kind), kind)
+    if _is_array(data):
+        return _from_array(data, dtype, device, copy)
+    if not isinstance(data, (list, tuple)) and not hasattr(data, "__getitem__"):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    flat: list[Any] = []
+    shape = _flatten(data, flat, 0)
+    if dtype is None:
+        dtype = _inferred_dtype(flat) if flat else dtypes.get_default_dtype()
+    kind = _kind(dtype, device)
+    values = [each.item() if hasattr(each, "item") else each for each in flat]
+    try:
+        array = kind.backend.asarray(_cast_values(values, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
+    except (TypeError, ValueError) as error:
+        bad = next((each for each in values if not isinstance(each, (bool, int, float, complex))), None)
+        if bad is None:
+            raise
+        raise TypeError(f"new(): invalid data type '{type(bad).__name__}'" if isinstance(bad, str) else
+                        f"must be real number, not {type(bad).__name__}") from error  # fmt: skip
+    except OverflowError:
+        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name}_t without overflow") from None
+    return wrap(kind.backend.xp.reshape(array, shape), kind)
+
+
+def _cast_values(values: list[Any], dtype: Dtype) -> list[Any]:
+    if dtype.category == dtypes.INTEGER:
+        return [int(each) if isinstance(each, float) else each for each in values]
+    return [bool(each) for each in values] if dtype is dtypes.bool_ else values
+
+
+def _scalar_array(value: Any, kind: Kind) -> Any:
+    if kind.dtype.category == dtypes.INTEGER and isinstance(value, float):
+        value = int(value)
+    try:
+        return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+    except OverflowError:
+        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name}_t without overflow") from None
+
+
+def _is_array(data: Any) -> bool:
+    return hasattr(data, "__array__") or hasattr(data, "__array_interface__") or hasattr(data, "__cuda_array_interface__")
+
+
+def _flatten(data: Any, flat: list[Any], depth: int) -> tuple[int, ...]:
+    """Append the numbers in nested sequences to ``flat``; return their shape."""
+    if not isinstance(data, (list, tuple)) and not hasattr(data, "__len__"):
+        flat.append(data)
+        return ()
+    if isinstance(data, Tensor) or _is_array(data):
+        if not data.ndim:
+            flat.append(data)
+            return ()
+        data = data.tolist()
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    shapes = {_flatten(each, flat, depth + 1) for each in data}
+    if len(shapes) > 1:
+        lengths = sorted(shape[0] if shape else 0 for shape in shapes)
+        raise ValueError(f"expected sequence of length {lengths[-1]} at dim {depth + 1} (got {lengths[0]})")
+    return (len(data), *(shapes.pop() if shapes else ()))
+
+
+def _inferred_dtype(flat: list[Any]) -> Dtype:
+    found: Dtype | None = None
+    for each in flat:
+        if isinstance(each, Tensor):
+            own = each.dtype
+        elif _is_array(each):
+            own = _from_array(each, None, None, None).dtype
+        elif isinstance(each, (bool, int, float, complex)):
+            own = dtypes.promotion_of_scalar(next(t for t in (bool, int, float, complex) if isinstance(each, t)))
+        else:
+            raise RuntimeError(f"Could not infer dtype of {type(each).__name__}")
+        found = own if found is None else dtypes.promote_types(found, own)
+    assert found is not None
+    return found
+
+
+def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
+    """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
+    from . import backend as backends
+
+    kind_device = _place(device)
+    home = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
+    array = home.asarray(data, copy=copy if kind_device is None or kind_device.type == home.device_type else None)
+    try:
+        own = home.dtype_of(array)
+    except KeyError:
+        raise TypeError(f"can't convert np.ndarray of type {array.dtype}. The only supported types are: float64, float32, float16, "
+                        "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.") from None  # fmt: skip
+    made = wrap(array, kind_of(own, Device(home.device_type)))
+    return _converted(made, kind_of(dtype or own, kind_device), copy=False)
+
+
+def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
+    if isinstance(data, Tensor):
+        return _converted(data, kind_of(dtype or data.dtype, _place(device) or data.device), copy=False)
+    return _from_data(data, dtype, device, copy=None)
+
+
+def asarray(obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """``obj`` as a tensor, sharing memory if possible (``copy=None``), never (True), or always (False: ValueError)."""
+    made = tensor(obj, dtype=dtype, device=device) if copy and not isinstance(obj, Tensor) else as_tensor(obj, dtype, device)
+    if isinstance(obj, Tensor):
+        made = made.clone() if copy and made is obj else made  # type: ignore[attr-defined]
+        if copy is False and made is not obj:
+            raise ValueError("can't alias tensor with given dtype or device")
+        return made.detach().requires_grad_(requires_grad) if not requires_grad else made.requires_grad_()
+    if copy is False and not _is_array(obj):
+        raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
+    return _finish(made, requires_grad)
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A CPU tensor that shares the memory of a NumPy array.
+
+    >>> import flambeau as torch, numpy as np
+    >>> a = np.zeros(2); t = torch.from_numpy(a); a[0] = 1
+    >>> t
+    tensor([1., 0.], dtype=torch.float64)
+    """
+    if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if any(step < 0 for step in ndarray.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                         "currently supported. (You can probably work around this by making a copy of your array  with "
+                         "array.copy().) ")  # fmt: skip
+    if not ndarray.flags.writeable:
+        import warnings
+
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
+                      "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or "
+                      "make it writable before converting it to a tensor.", stacklevel=2)  # fmt: skip
+    return _from_array(ndarray, None, "cpu", None)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares the memory of another library's array, by DLPack."""
+    if isinstance(ext_tensor, Tensor):
+        made = alias(ext_tensor)
+        made._storage = ext_tensor._storage or ext_tensor._own_storage()
+        return made  # type: ignore[no-any-return]
+    from . import backend as backends
+
+    home = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
+    array = home.xp.from_dlpack(ext_tensor)
+    return wrap(array, kind_of(home.dtype_of(array), Device(home.device_type)))
+
+
+def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A one-dimensional tensor on the memory of an object with the buffer protocol."""
+    from . import backend as backends
+
+    kind = kind_of(dtype, Device("cpu"))
+    size = len(memoryview(buffer).cast("B"))
+    if not size:
+        raise ValueError("both buffer length (0) and count (-1) must not be 0")
+    if offset < 0 or offset >= size:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1")
+    if count < 0 and (size - offset) % dtype.itemsize:
+        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+                         f"({dtype.itemsize})")  # fmt: skip
+    if count > 0 and offset + count * dtype.itemsize > size:
+        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
+                         f"greater than actual buffer length ({size} bytes)")  # fmt: skip
+    array = backends.for_device_type("cpu").frombuffer(buffer, kind.raw_dtype, count, offset)
+    return _finish(wrap(array, kind), requires_grad)
+
+
+# --- from a shape -------------------------------------------------------------------------------------------------
+
+
+def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+    """A factory ``name(*size)`` with PyTorch's options."""
+
+    def factory(
+        *size: Any, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+        requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, names: Any = None,
+    ) -> Tensor:  # fmt: skip
+        shape = _checked_shape(name, size)
+        kind = _kind(dtype, device, out.dtype if out is not None else None)
+        made = wrap(make(kind, shape), kind)
+        return _finish(made, requires_grad, out)
+
+    return _publish(name, doc, factory)
+
+
+def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    try:
+        shape = as_shape(size)
+    except AttributeError:
+        wrong = next(each for each in (size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
+                     if not hasattr(each, "__index__"))  # fmt: skip
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
+                        f"{type(wrong).__name__} at pos 0") from None  # fmt: skip
+    if any(each < 0 for each in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    return shape
+
+
+def _publish(name: str, doc: str, factory: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    factory.__name__ = factory.__qualname__ = name
+    factory.__doc__ = doc
+    PUBLIC[name] = _offered_to_modes(name, factory)
+    return PUBLIC[name]
+
+
+def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
+    """A factory has no tensor arguments: only a TorchFunctionMode can override it."""
+    from functools import wraps
+
+    from .op import FAST
+
+    @wraps(factory)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if not FAST:
+            from . import overrides
+
+            if overrides.wanted(()):
+                return overrides.handle_torch_function(create, (), *args, **kwargs)
+        if "size" in kwargs:
+            args = (*args, kwargs.pop("size"))
+        return factory(*args, **kwargs)
+
+    return create
+
+
+def _xp_filled(function: str) -> Callable[[Kind, tuple[int, ...]], Any]:
+    return lambda kind, shape: getattr(kind.backend.on(kind.device.index), function)(shape, dtype=kind.raw_dtype)
+
+
+zeros = _filled("zeros", "A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.", _xp_filled("zeros"))
+ones = _filled("ones", "A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.", _xp_filled("ones"))
+empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
+
+
+def _options(like: Tensor, dtype: Dtype | None, device: Any) -> Kind:
+    return kind_of(dtype or like.dtype, _place(device) or like.device)
+
+
+def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+    def factory(
+        input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+        memory_format: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        kind = _options(input, dtype, device)
+        return _finish(wrap(make(kind, input._array.shape), kind), requires_grad)
+
+    return _publish(name, doc, factory)
+
+
+zeros_like = _like("zeros_like", "Zeros of the shape, dtype and device of ``input``.", _xp_filled("zeros"))
+ones_like = _like("ones_like", "Ones of the shape, dtype and device of ``input``.", _xp_filled("ones"))
+empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype and device of ``input``.", _xp_filled("empty"))
+
+
+def full(
+    size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor with every element ``fill_value``; its dtype follows that of the value.
+
+    >>> import flambeau as torch
+    >>> torch.full((2,), 7), torch.full((), 1.5)
+    (tensor([7, 7]), tensor(1.5000))
+    """
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = _kind(dtype, device, out.dtype if out is not None else dtypes.promotion_of_scalar(type(value)))
+    shape = _checked_shape("full", (size,))
+    made = wrap(kind.backend.on(kind.device.index).full(shape, value, dtype=kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out)
+
+
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """``fill_value`` everywhere, in the shape, dtype and device of ``input``."""
+    kind = _options(input, dtype, device)
+    return full(input.shape, fill_value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad)
+
+
+def scalar_tensor(s: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+    """A 0-d tensor of the default dtype."""
+    return full((), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Uninitialised elements with the strides given."""
+    extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    flat = empty(extent, dtype=dtype, device=device)
+    return _finish(flat.as_strided(size, stride), requires_grad)  # type: ignore[attr-defined]
+
+
+def _range_dtype(*bounds: Any) -> Dtype:
+    whole = all(isinstance(each, int) or (isinstance(each, Tensor) and each.dtype.category <= dtypes.INTEGER) for each in bounds)
+    return dtypes.int64 if whole else dtypes.get_default_dtype()
+
+
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The numbers from ``start`` (or 0) up to, without, ``end``, by ``step``; integers if all three are.
+
+    >>> import flambeau as torch
+    >>> torch.arange(3), torch.arange(0, 1, 0.5)
+    (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
+    """
+    start, end = (0, start) if end is None else (start, end)
+    default = _range_dtype(start, end, step)
+    start, end, step = (each.item() if isinstance(each, Tensor) else each for each in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    kind = _kind(dtype, device, out.dtype if out is not None else default)
+    length = max(0, math.ceil((end - start) / step))
+    return _progression(kind, start, step, length, out, requires_grad)
+
+
+def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Dtype | None = None, **options: Any) -> Tensor:
+    """The numbers from ``start`` to ``end``, both included.  Deprecated in favour of :func:`arange`."""
+    import warnings
+
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", stacklevel=2)  # fmt: skip
+    start, end = (0, start) if end is None else (start, end)
+    kind = _kind(dtype, options.pop("device", None))
+    return _progression(kind, start, step, math.floor((end - start) / step) + 1, options.get("out"), options.get("requires_grad", False))
+
+
+def _progression(kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool) -> Tensor:
+    xp = kind.backend.on(kind.device.index)
+    if kind.dtype.category <= dtypes.INTEGER:
+        array = xp.arange(length, dtype=kind.backend.dtypes[dtypes.int64]) * int(step) + int(start)
+    else:
+        wide = kind.backend.dtypes.get(dtypes.float64, kind.raw_dtype)
+        array = xp.arange(length, dtype=wide) * step + start
+    made = wrap(kind.backend.astype(array, kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out)
+
+
+def linspace(
+    start: Any, end: Any, steps: int = 100, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = (each.item() if isinstance(each, Tensor) else each for each in (start, end))
+    kind = _kind(dtype, device, out.dtype if out is not None else None)
+    step = (end - start) / max(steps - 1, 1)
+    xp = kind.backend.on(kind.device.index)
+    wide = kind.backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, kind.raw_dtype)
+    position = xp.arange(steps, dtype=wide)
+    array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
+    made = wrap(kind.backend.astype(array, kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out)
+
+
+def logspace(start: Any, end: Any, steps: int = 100, base: float = 10.0, *, dtype: Dtype | None = None, **options: Any) -> Tensor:
+    """``base`` to the powers of :func:`linspace`."""
+    out, requires_grad = options.pop("out", None), options.pop("requires_grad", False)
+    exponents = linspace(start, end, steps, dtype=dtypes.float64, **options)
+    made = (base**exponents).to(dtype or dtypes.get_default_dtype())
+    return _finish(made, requires_grad, out)
+
+
+def eye(
+    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Ones on the diagonal of an ``(n, m)`` matrix of zeros."""
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
+    kind = _kind(dtype, device, out.dtype if out is not None else None)
+    made = wrap(kind.backend.on(kind.device.index).eye(n, n if m is None else m, dtype=kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out)
+
+
+for _function in (tensor, as_tensor, asarray, from_numpy, from_dlpack, frombuffer, full, full_like, scalar_tensor, empty_strided,
+                  arange, range, linspace, logspace, eye):  # fmt: skip
+    PUBLIC[_function.__name__] = _offered_to_modes(_function.__name__, _function)
+
+
+# --- new_*: as an existing tensor ---------------------------------------------------------------------------------
+
+
+def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *size: Any, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+        kind = _options(self, dtype, device)
+        size = (options.pop("size"),) if "size" in options else size
+        return factory(*size, dtype=kind.dtype, device=kind.device, **options)
+
+    method.__name__ = method.__qualname__ = f"new_{name}"
+    method.__doc__ = f"``torch.{name}(*size)`` with this tensor's dtype and device."
+    setattr(Tensor, f"new_{name}", method)
+
+
+for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
+    _new_filled(_name, _factory)
+
+
+def _new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+    """``torch.full(size, fill_value)`` with this tensor's dtype and device."""
+    kind = _options(self, dtype, device)
+    return full(size, fill_value, dtype=kind.dtype, device=kind.device, **options)
+
+
+def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+    """``torch.tensor(data)`` with this tensor's dtype and device."""
+    kind = _options(self, dtype, device)
+    return tensor(data, dtype=kind.dtype, device=kind.device, **options)
+
+
+def _new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+    """``torch.empty_strided(size, stride)`` with this tensor's dtype and device."""
+    kind = _options(self, dtype, device)
+    return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, **options)
+
+
+def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The constructor of old: a tensor of this type from sizes or from data."""
+    if len(args) == 1 and not isinstance(args[0], (int, Size)):
+        data = args[0]
+        return (data.detach().to(self) if isinstance(data, Tensor) else _new_tensor(self, data))  # type: ignore[no-any-return]
+    return empty(*args, dtype=self.dtype, device=self.device) if args else empty(0, dtype=self.dtype, device=self.device)
+
+
+Tensor.new_full, Tensor.new_tensor, Tensor.new_empty_strided, Tensor.new = (  # type: ignore[attr-defined]
+    _new_full, _new_tensor, _new_empty_strided, _new)  # fmt: skip

@@ -1,0 +1,257 @@
+"""Devices, and the kinds of tensor (dtype x device) that live on them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from . import backend as backends
+from .backend import Backend
+from .dtypes import BOOL, COMPLEX, FLOATING, INTEGER, dtype
+
+__all__ = ["Kind", "device", "get_default_device", "kind_of", "set_default_device"]
+
+_KNOWN_TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+                "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")  # fmt: skip
+_PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
+
+
+class device:
+    """Where a tensor lives: a type (``"cpu"``, ``"cuda"``, or a plugin's) and, where there are several, an index.
+
+    A device is also a context manager (and decorator): tensors created inside without ``device=`` go there.
+
+    Raises:
+        RuntimeError: the string names no known device type, or is malformed.
+
+    >>> import flambeau as torch
+    >>> torch.device("cuda:1"), torch.device("cuda", 1).index
+    (device(type='cuda', index=1), 1)
+    >>> with torch.device("cpu"):
+    ...     torch.ones(2).device
+    device(type='cpu')
+    """
+
+    __slots__ = ("_tokens", "index", "type")
+
+    def __init__(self, type: str | device | int, index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        elif isinstance(type, int) and not isinstance(type, bool):
+            type, index = backends.selected().device_type, type
+        elif isinstance(type, str):
+            type, index = _parse(type, index)
+        else:
+            raise TypeError(f"device() received an invalid combination of arguments - got ({_type_name(type)}), but "
+                            "expected one of:\n * (torch.device device)\n * (str type, int index = -1)")  # fmt: skip
+        self.type: str = type
+        self.index: int | None = index
+        self._tokens: list[Any] = []
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, ((self.type,) if self.index is None else (self.type, self.index))
+
+    def __enter__(self) -> device:
+        self._tokens.append(_default.get())
+        _default.set(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _default.set(self._tokens.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        from functools import wraps
+
+        @wraps(function)
+        def on_this_device(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return on_this_device
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__
+
+
+def _parse(text: str, index: int | None) -> tuple[str, int | None]:
+    match = _PATTERN.fullmatch(text)
+    kind = match.group(1) if match else text.partition(":")[0]
+    if kind not in _KNOWN_TYPES and kind not in backends.DEVICE_TYPE_OWNER and kind not in backends.installed():
+        known = (*_KNOWN_TYPES, *(each for each in backends.DEVICE_TYPE_OWNER if each not in _KNOWN_TYPES))
+        raise RuntimeError(f"Expected one of {', '.join(known)} device type at start of device string: {kind}")
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if match.group(2) is not None:
+        if index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
+        index = int(match.group(2))
+    return kind, index
+
+
+_default: ContextVar[device | None] = ContextVar("default_device", default=None)
+_process_default: device | None = None
+
+
+def set_default_device(device: Any) -> None:
+    """Create tensors on ``device`` where none is given; None restores the backend's own.
+
+    >>> import flambeau as torch
+    >>> torch.set_default_device("cpu"); torch.get_default_device()
+    device(type='cpu')
+    >>> torch.set_default_device(None)
+    """
+    global _process_default
+    _process_default = None if device is None else globals()["device"](device)
+    _default.set(None)
+
+
+def get_default_device() -> device:
+    """The device on which tensors are created where none is given."""
+    chosen = _default.get() or _process_default
+    if chosen is None:
+        backend = backends.selected()
+        return canonical(device(backend.device_type, backends.SELECTED_INDEX))
+    return device(chosen.type, backends.for_device_type(chosen.type).current_device()) if (
+        chosen.index is None and chosen.type != "cpu") else chosen  # fmt: skip
+
+
+def canonical(place: device) -> device:
+    """The device a tensor reports: ``cpu`` has no index unless there are several, every other type always has one."""
+    index = place.index
+    count = CPU_DEVICES if place.type == "cpu" else None
+    if place.type == "cpu":
+        if count == 1 and index in (None, 0):
+            return device("cpu")
+        index = index or 0
+        if index >= (count or 1):
+            raise RuntimeError(f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); "
+                               "FLAMBEAU_CPU_DEVICES sets their number")  # fmt: skip
+        return device("cpu", index)
+    backend = backends.for_device_type(place.type)
+    index = backend.current_device() if index is None else index
+    if index >= backend.device_count():
+        raise RuntimeError(f"{place.type} error: invalid device ordinal {index}; {backend.device_count()} available")
+    return device(place.type, index)
+
+
+def _count_cpu_devices() -> int:
+    text = os.environ.get("FLAMBEAU_CPU_DEVICES") or "1"
+    if not text.isdecimal() or int(text) < 1:
+        raise RuntimeError(f"FLAMBEAU_CPU_DEVICES={text!r}: expected a positive integer")
+    return int(text)
+
+
+CPU_DEVICES = _count_cpu_devices()
+
+
+# --- kinds -------------------------------------------------------------------------------------------------------
+
+_SCALARS_THAT_FIT = {
+    BOOL: frozenset({bool}),
+    INTEGER: frozenset({bool, int}),
+    FLOATING: frozenset({bool, int, float}),
+    COMPLEX: frozenset({bool, int, float, complex}),
+}
+
+
+class Kind(dict[str, tuple[Callable[..., Any], Any]]):
+    """What all tensors of one dtype on one device have in common: a table of the kernels that serve them.
+
+    ``kind["exp"]`` is ``(kernel, result kind)``, resolved once (backend, kernel packs, promotion, casts) and looked up
+    ever after.  Two tensors of the same kind can meet in an operation without another question asked, and
+    whether they are is one comparison by identity.
+    """
+
+    __slots__ = ("F", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars")
+    __hash__ = object.__hash__
+
+    def __init__(self, dtype: dtype, device: device, backend: Backend) -> None:
+        super().__init__()
+        if dtype not in backend.dtypes:
+            extra = "; install ml_dtypes for it" if dtype.name == "bfloat16" and backend.name == "numpy" else ""
+            raise RuntimeError(f"the {backend.name} backend has no {dtype!r}{extra}")
+        self.dtype = dtype
+        self.device = device
+        self.backend = backend
+        self.array_type = backend.array_type
+        self.raw_dtype = backend.dtypes[dtype]
+        self.scalars = _SCALARS_THAT_FIT[dtype.category]
+        self.constants: dict[Any, Any] = {}
+        self.F = Kernels(self)
+
+    def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
+        from .op import resolve
+
+        entry = self[name] = resolve(name, self)
+        return entry
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        return f"Kind({self.dtype!r}, {self.device})"
+
+    def to(self, dtype: dtype) -> Kind:
+        """The kind with another dtype on the same device."""
+        return self if dtype is self.dtype else kind_of(dtype, self.device)
+
+    def constant(self, value: Any) -> Any:
+        """A Python scalar as a 0-d array of this kind, remembered: a scalar costs a kernel more than an array does."""
+        array = self.constants.get(value)
+        if array is None:
+            array = self.backend.asarray(value, self.raw_dtype, index=self.device.index or 0)
+            if value:  # 0.0 and -0.0 are equal as keys
+                if len(self.constants) > 256:
+                    self.constants.clear()
+                self.constants[value] = array
+        return array
+
+
+class Kernels:
+    """The operations on raw arrays of one kind, as attributes: the ``F`` that derivative rules are handed."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        from .op import raw_kernel
+
+        kernel = raw_kernel(name, self._kind)
+        setattr(self, name, kernel)
+        return kernel
+
+
+_kinds: dict[tuple[dtype, str, int | None], Kind] = {}
+
+
+def kind_of(dtype: dtype, place: device | None = None) -> Kind:
+    """The one Kind of this dtype and device."""
+    place = get_default_device() if place is None else place
+    kind = _kinds.get((dtype, place.type, place.index))
+    if kind is None:
+        exact = canonical(place)
+        kind = _kinds.get((dtype, exact.type, exact.index))
+        if kind is None:
+            kind = Kind(dtype, exact, backends.for_device_type(exact.type))
+            _kinds[dtype, exact.type, exact.index] = kind
+        if place.type == "cpu" or place.index is not None:  # another device may be current next time
+            _kinds[dtype, place.type, place.index] = kind
+    return kind

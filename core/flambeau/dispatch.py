@@ -1,0 +1,292 @@
+"""The general path of a call: subclasses, Python scalars, mixed dtypes, mixed devices, ``out=``, and errors.
+
+Generated functions come here with whatever is not a plain tensor of one kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import dtypes
+from .autograd.modes import _grad, is_inference_mode_enabled
+from .devices import Kind, device, kind_of
+from ._tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from .op import Op
+
+__all__ = ["broadcast_shapes", "dispatch", "explain", "tuple_of_tensors"]
+
+_SCALARS = (bool, int, float, complex)
+
+
+def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
+    """Run an operation on any arguments that PyTorch takes."""
+    from . import overrides
+
+    if overrides.wanted(tensors, out):
+        return overrides.call(op, tensors, params, out)
+    _check_types(op, tensors)
+    if "dtype" in op.param_names and op.promote != "same" and params[op.param_names.index("dtype")] is not None:
+        index = op.param_names.index("dtype")
+        tensors = tuple(each.to(params[index]) if isinstance(each, Tensor) else each for each in tensors)
+        params = (*params[:index], None, *params[index + 1 :])
+        if out is not None and out.dtype is not tensors[0].dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {tensors[0].dtype}, but got {out.dtype} instead")
+    if out is not None:
+        _check_out(op, tensors, out)
+    kind, arrays = _operands(op, tensors)
+    kernel, result_kind = kind[op.name]
+    try:
+        made = kernel(*arrays, **dict(zip(op.param_names, params, strict=True))) if op.variadic else kernel(*arrays, *params)
+    except Exception as error:
+        raise explain(error, op, tensors, params) from None
+    result = _wrapped(op, made, result_kind, tensors, params)
+    if is_inference_mode_enabled():
+        _mark_inference(result)
+    if out is not None:
+        return _into(out, result)
+    return result
+
+
+def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """Wrap what a kernel returned, recorded where a gradient is wanted."""
+    from .op import several, view_of
+
+    tracked = op.differentiable and any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
+    if tracked:
+        tensors = tuple(_constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
+    if op.results or op.many:
+        return several(op, made, kind, tensors, params)
+    if type(made) is not kind.array_type:
+        made = kind.backend.wrap(made)
+    if tracked and kind.dtype.category >= dtypes.FLOATING:
+        return op.record(made, kind, *tensors, params) if op.variadic else op.record(made, kind, *tensors, *params)
+    return view_of(made, kind, op, tensors[0], params) if op.view else wrap(made, kind)
+
+
+def _constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
+    """A scalar argument as a tensor, for the node to save."""
+    place = next(each for each in tensors if isinstance(each, Tensor)).device
+    return wrap_scalar(value, kind_of(dtypes.promotion_of_scalar(type(value)), place))
+
+
+def wrap_scalar(value: Any, kind: Kind) -> Tensor:
+    """A 0-d tensor holding ``value``."""
+    return wrap(kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0), kind)
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _check_types(op: Op, tensors: Sequence[Any]) -> None:
+    for position, each in enumerate(tensors):
+        if isinstance(each, Tensor):
+            continue
+        name = "tensors" if op.variadic else op.tensor_names[position]
+        if each is None and name in op.defaults:
+            continue
+        if op.takes_scalars and isinstance(each, _SCALARS) and name not in op.apart:
+            continue
+        given = type(each).__name__
+        where = f"element {position} in position 0" if op.variadic else f"(position {position + 1})"
+        if op.variadic:
+            raise TypeError(f"{op.name}(): expected Tensor as {where}, but got {given}")
+        raise TypeError(f"{op.name}(): argument '{name}' {where} must be Tensor, not {given}")
+
+
+def tuple_of_tensors(tensors: Any, op: Op) -> tuple[Any, ...]:
+    """The sequence argument of ``cat`` and its like, checked."""
+    if isinstance(tensors, (tuple, list)):
+        return tuple(tensors)
+    given = type(tensors).__name__
+    raise TypeError(f"{op.name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
+
+
+def _operands(op: Op, tensors: Sequence[Any]) -> tuple[Kind, list[Any]]:
+    """The kind to compute in, and the arguments as raw arrays for it."""
+    from .op import _COMMON
+
+    place = _common_device(tensors, op)
+    if op.variadic:
+        kind = kind_of(result_dtype(tensors), place)
+        return kind, [_as_array(each, kind) for each in tensors]
+    named = dict(zip(op.tensor_names, tensors, strict=True))
+    if op.promote in _COMMON:
+        kind = kind_of(result_dtype([each for name, each in named.items() if name not in op.apart]), place)
+        return kind, [_moved(each, place) if name in op.apart else _as_array(each, kind) for name, each in named.items()]
+    if op.promote == "match":
+        _check_match(op, [each for name, each in named.items() if name not in op.apart])
+    lead = named[op.lead]
+    kind = lead._kind if lead._kind.device is place else kind_of(lead.dtype, place)
+    return kind, [None if each is None else _moved(each, place) for each in tensors]
+
+
+def _check_match(op: Op, tensors: Sequence[Any]) -> None:
+    given = [each.dtype for each in tensors if isinstance(each, Tensor)]
+    for other in given[1:]:
+        if other is not given[0]:
+            spelled = " != ".join(_c_name(each) for each in (given[0], other))
+            raise RuntimeError(f"{op.name}(): expected m1 and m2 to have the same dtype, but got: {spelled}")
+
+
+def _c_name(each: dtypes.dtype) -> str:
+    names = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "float16": "c10::Half",
+             "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}  # fmt: skip
+    return names.get(each.name, each.name)
+
+
+def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
+    """The common dtype of tensors and Python scalars."""
+    dimensioned, zero_dim, scalars = [], [], []
+    for each in tensors:
+        if isinstance(each, Tensor):
+            (dimensioned if each._array.ndim else zero_dim).append(each._kind.dtype)
+        elif each is not None:
+            scalars.append(dtypes.promotion_of_scalar(type(each)))
+    return dtypes.result_of(dimensioned, zero_dim, scalars)
+
+
+def _as_array(value: Any, kind: Kind) -> Any:
+    if isinstance(value, Tensor):
+        array = _moved(value, kind.device)
+        return array if value._kind.dtype is kind.dtype else kind.backend.astype(array, kind.raw_dtype)
+    if value is None:
+        return None
+    try:
+        return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+    except OverflowError:
+        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name}_t without overflow") from None
+
+
+def _common_device(tensors: Sequence[Any], op: Op) -> device:
+    """The one device of the arguments; a 0-d CPU tensor may join any other."""
+    found: device | None = None
+    for each in tensors:
+        if isinstance(each, Tensor) and not _may_travel(each):
+            place = each._kind.device
+            if found is not None and place != found:
+                raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                                   f"{found} and {place}! (when checking arguments for {op.name})")  # fmt: skip
+            found = place
+    if found is None:
+        found = next(each for each in tensors if isinstance(each, Tensor))._kind.device
+        for each in tensors:
+            if isinstance(each, Tensor) and each._kind.device.type != "cpu":
+                return each._kind.device
+    return found
+
+
+def _may_travel(tensor: Tensor) -> bool:
+    return tensor._array.ndim == 0 and tensor._kind.device.type == "cpu"
+
+
+def _moved(tensor: Tensor, place: device) -> Any:
+    if tensor._kind.device == place:
+        return tensor._array
+    return tensor.detach().to(place)._array
+
+
+# --- results ------------------------------------------------------------------------------------------------------
+
+
+def _check_out(op: Op, tensors: Sequence[Any], out: Any) -> None:
+    for each in out if isinstance(out, (tuple, list)) else (out,):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(each).__name__}")
+        if _grad.get() and (
+            each._requires_grad or any(isinstance(t, Tensor) and t._requires_grad for t in tensors)
+        ):
+            raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, "
+                               "but one of the arguments requires grad.")  # fmt: skip
+
+
+def _into(out: Any, result: Any) -> Any:
+    if isinstance(result, tuple):
+        for target, each in zip(out, result, strict=True):
+            write_out(target, each)
+        return type(result)(out)
+    return write_out(out, result)
+
+
+def write_out(out: Tensor, result: Tensor) -> Tensor:
+    """Write a result into ``out``, resized if need be, where its dtype can be cast."""
+    if not dtypes.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
+                           f"{out.dtype.legacy_name}")  # fmt: skip
+    if result.device != out.device:
+        raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{result.device} and {out.device}!")  # fmt: skip
+    if out._array.shape != result._array.shape:
+        if out.numel():
+            import warnings
+
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
+                          f"does not match the required output shape {list(result.shape)}.", stacklevel=4)  # fmt: skip
+        out.resize_(result.shape)
+    with_history = out._view is None and not out._requires_grad
+    return out._assign(result if with_history else result.detach())
+
+
+def _mark_inference(result: Any) -> None:
+    for each in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(each, Tensor) and each._view is None:
+            each._inference = True
+
+
+# --- errors -------------------------------------------------------------------------------------------------------
+
+
+def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[Any]) -> Exception:
+    """PyTorch's exception for what went wrong inside a kernel."""
+    if type(error) in (RuntimeError, NotImplementedError, MemoryError):
+        return error
+    given = dict(zip(op.param_names, params, strict=False))
+    arrays = [each._array for each in tensors if isinstance(each, Tensor)]
+    for dims in (given.get("dim"), given.get("dim0"), given.get("dim1"), given.get("dims")):
+        problem = _dim_problem(dims, arrays[0].ndim if arrays else 0)
+        if problem:
+            return IndexError(problem)
+    if op.promote in ("arithmetic", "float", "compare") and len(arrays) > 1:
+        try:
+            broadcast_shapes(*(each.shape for each in arrays))
+        except RuntimeError as mismatch:
+            return mismatch
+    if type(error) in (IndexError, TypeError):
+        return error
+    described = ", ".join(f"{list(each.shape)} {each.dtype}" for each in arrays)
+    made = RuntimeError(f"{op.name}(): {error} (arguments: {described})")
+    made.__cause__ = error
+    return made
+
+
+def _dim_problem(dims: Any, ndim: int) -> str | None:
+    for each in dims if isinstance(dims, (tuple, list)) else (dims,):
+        if isinstance(each, int) and not -max(ndim, 1) <= each < max(ndim, 1):
+            limit = max(ndim, 1)
+            return f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {each})"
+    return None
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that ``shapes`` broadcast to.
+
+    >>> import flambeau as torch
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    from .size import Size
+
+    result: list[int] = []
+    for shape in shapes:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = max(len(result), len(shape))
+        left = [1] * (size - len(result)) + result
+        right = [1] * (size - len(shape)) + list(shape)
+        for dim, (a, b) in enumerate(zip(left, right, strict=True)):
+            if a != b and 1 not in (a, b):
+                raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton "
+                                   f"dimension {dim}")  # fmt: skip
+        result = [b if a == 1 else a for a, b in zip(left, right, strict=True)]
+    return Size(result)

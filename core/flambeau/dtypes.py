@@ -1,0 +1,240 @@
+"""Element types and how they combine.
+
+A ``dtype`` is an interned object, compared by identity.  Promotion follows PyTorch: a tensor's category (bool, integer,
+floating, complex) decides before its width does, and 0-d tensors and Python scalars only matter through their category.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+__all__ = [
+    "bfloat16", "bool_", "cdouble", "cfloat", "complex128", "complex64", "double", "dtype", "finfo", "float16",
+    "float32", "float64", "float_", "get_default_dtype", "half", "iinfo", "int16", "int32", "int64", "int8", "int_",
+    "long", "short", "uint16", "uint32", "uint64", "uint8",
+]  # fmt: skip
+
+BOOL, INTEGER, FLOATING, COMPLEX = range(4)
+
+
+class dtype:
+    """The type of a tensor's elements, such as ``torch.float32``.
+
+    >>> import flambeau as torch
+    >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.to_complex()
+    (4, True, torch.complex64)
+    """
+
+    __slots__ = ("category", "is_signed", "itemsize", "legacy_name", "name")
+
+    def __init__(self, name: str, itemsize: int, category: int, legacy_name: str, is_signed: bool = True) -> None:
+        self.name: Final = name
+        self.itemsize: Final = itemsize
+        self.category: Final = category
+        self.legacy_name: Final = legacy_name
+        self.is_signed: Final = is_signed
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX
+
+    def to_real(self) -> dtype:
+        """The dtype of the real part: float64 for complex128, itself for a real dtype."""
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts have this dtype."""
+        if self.category == COMPLEX:
+            return self
+        return complex128 if self is float64 else complex64
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return {"bool": "bool_"}.get(self.name, self.name)
+
+
+bool_ = dtype("bool", 1, BOOL, "Bool", is_signed=False)
+uint8 = dtype("uint8", 1, INTEGER, "Byte", is_signed=False)
+int8 = dtype("int8", 1, INTEGER, "Char")
+int16 = short = dtype("int16", 2, INTEGER, "Short")
+int32 = int_ = dtype("int32", 4, INTEGER, "Int")
+int64 = long = dtype("int64", 8, INTEGER, "Long")
+uint16 = dtype("uint16", 2, INTEGER, "UInt16", is_signed=False)
+uint32 = dtype("uint32", 4, INTEGER, "UInt32", is_signed=False)
+uint64 = dtype("uint64", 8, INTEGER, "UInt64", is_signed=False)
+float16 = half = dtype("float16", 2, FLOATING, "Half")
+bfloat16 = dtype("bfloat16", 2, FLOATING, "BFloat16")
+float32 = float_ = dtype("float32", 4, FLOATING, "Float")
+float64 = double = dtype("float64", 8, FLOATING, "Double")
+complex64 = cfloat = dtype("complex64", 8, COMPLEX, "ComplexFloat")
+complex128 = cdouble = dtype("complex128", 16, COMPLEX, "ComplexDouble")
+
+ALL: Final = (
+    bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
+    float16, bfloat16, float32, float64, complex64, complex128,
+)  # fmt: skip
+BY_NAME: Final = {each.name: each for each in ALL}
+HALF: Final = frozenset({float16, bfloat16})
+
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The floating-point dtype given to Python floats; ``torch.float32`` unless set otherwise."""
+    return _default
+
+
+def set_default(new: dtype) -> None:
+    global _default
+    _default = new
+    promotion_of_scalar.cache_clear()
+
+
+# --- promotion ---------------------------------------------------------------------------------------------------
+
+_WIDENING = {  # what two different dtypes of one category become, where the wider of the two is not the answer
+    frozenset({uint8, int8}): int16,
+    frozenset({float16, bfloat16}): float32,
+}
+_BAREBONES_UNSIGNED = frozenset({uint16, uint32, uint64})
+
+
+@cache
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that holds both ``type1`` and ``type2``, PyTorch's way.
+
+    >>> import flambeau as torch
+    >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
+    (torch.float16, torch.int16)
+    """
+    if type1 is type2:
+        return type1
+    low, high = sorted((type1, type2), key=lambda each: (each.category, each.itemsize))
+    if low.category == high.category:
+        if high in _BAREBONES_UNSIGNED or (low in _BAREBONES_UNSIGNED and high is not low):
+            raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                               f"{type1.legacy_name} and {type2.legacy_name}")  # fmt: skip
+        return _WIDENING.get(frozenset({low, high}), high)
+    if high.category == COMPLEX and low is float64:
+        return complex128
+    if low in _BAREBONES_UNSIGNED and high.category == INTEGER:
+        raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported")
+    return high
+
+
+@cache
+def promotion_of_scalar(kind: type) -> dtype:
+    """The dtype that a Python scalar of this type gets where no tensor decides."""
+    if kind is bool:
+        return bool_
+    if kind is int:
+        return int64
+    return _default.to_complex() if kind is complex else _default
+
+
+def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: Iterable[dtype]) -> dtype:
+    """Combine the dtypes of tensors with dimensions, of 0-d tensors and of Python scalars.
+
+    A later group matters only if its category is higher than that of the groups before it.
+    """
+    result: dtype | None = None
+    for group in (dimensioned, zero_dim, scalars):
+        combined: dtype | None = None
+        for each in group:
+            combined = each if combined is None else promote_types(combined, each)
+        if combined is None:
+            continue
+        if result is None:
+            result = combined
+        elif combined.category > result.category:
+            result = promote_types(result, combined)
+    assert result is not None
+    return result
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether ``from_`` may be written into ``to``: never to a lower category.
+
+    >>> import flambeau as torch
+    >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
+    (True, False)
+    """
+    if from_.category == to.category:
+        return True
+    return from_.category < to.category
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+class iinfo:
+    """Limits of an integer dtype: ``bits``, ``min``, ``max``.
+
+    >>> import flambeau as torch
+    >>> torch.iinfo(torch.int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    def __init__(self, type: dtype) -> None:
+        if type.category != INTEGER:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type!r}'")
+        self.bits = 8 * type.itemsize
+        self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
+        self.max = 2 ** (self.bits - type.is_signed) - 1
+        self.dtype = type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+_MANTISSA_AND_EXPONENT = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), float64: (52, 11)}  # bits, IEEE 754
+
+
+class finfo:
+    """Limits of a floating-point dtype: ``bits``, ``eps``, ``max``, ``min``, ``tiny``, ``resolution``.
+
+    >>> import flambeau as torch
+    >>> torch.finfo(torch.float16).max
+    65504.0
+    """
+
+    def __init__(self, type: dtype | None = None) -> None:
+        type = _default if type is None else type
+        if type.category < FLOATING:
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type!r}'")
+        type = type.to_real()
+        mantissa, exponent = _MANTISSA_AND_EXPONENT[type]
+        largest = 2 ** (exponent - 1) - 1
+        self.bits = 8 * type.itemsize
+        self.eps = 2.0**-mantissa
+        self.max = (2.0 - self.eps) * 2.0**largest
+        self.min = -self.max
+        self.tiny = self.smallest_normal = 2.0 ** (1 - largest)
+        self.resolution = 10.0 ** -int(mantissa * 0.30103)
+        self.dtype = type.name
+
+    def __repr__(self) -> str:
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in fields)}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+

@@ -1,0 +1,155 @@
+"""``FileCheck``: a list of things that must, or must not, be found in a text in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+__all__ = ["FileCheck"]
+
+_COMMENT = re.compile(
+    r"#\s*CHECK(?:-(NEXT|SAME|NOT|DAG|REGEX|SOURCE-HIGHLIGHTED|COUNT-(EXACTLY-)?(\d+)))?: ?(.*)"
+)
+
+
+class FileCheck:
+    """A list of checks on a text, each taking up where the one before it found its match.
+
+    ``check`` looks for a string anywhere below; ``check_same`` on the same line; ``check_next`` on the next;
+    ``check_not`` wants it absent up to the next match; ``check_count`` wants it so many times; a run of
+    ``check_dag`` may match in any order; ``check_regex`` takes a regular expression;
+    ``check_source_highlighted`` wants the match underlined with ``~``.  ``run(text)`` performs the checks;
+    ``run(source, text)`` first reads some from comments such as ``# CHECK-NEXT: relu`` in ``source``.
+
+    Raises:
+        RuntimeError: at the first check that fails, with the text and the check; or when there are no checks.
+
+    >>> import flambeau as torch
+    >>> torch.testing.FileCheck().check("conv").check_next("relu").check_not("conv").run("conv\\nrelu\\n")
+    """
+
+    def __init__(self) -> None:
+        self._checks: list[tuple[str, str]] = []
+
+    def __str__(self) -> str:
+        return "\n\t".join(["FileCheck checks:", *(f"{_name(kind)}: {text}" for kind, text in self._checks)])
+
+    def check(self, text: str) -> FileCheck:
+        return self._add("", text)
+
+    def check_next(self, text: str) -> FileCheck:
+        return self._add("NEXT", text)
+
+    def check_same(self, text: str) -> FileCheck:
+        return self._add("SAME", text)
+
+    def check_not(self, text: str) -> FileCheck:
+        return self._add("NOT", text)
+
+    def check_dag(self, text: str) -> FileCheck:
+        return self._add("DAG", text)
+
+    def check_regex(self, pattern: str) -> FileCheck:
+        return self._add("REGEX", pattern)
+
+    def check_source_highlighted(self, text: str) -> FileCheck:
+        return self._add("SOURCE-HIGHLIGHTED", text)
+
+    def check_count(self, text: str, count: int, exactly: bool = False) -> FileCheck:
+        if not count and not exactly:
+            raise RuntimeError("check_count of 0 that is not exact would check nothing")
+        for _ in range(count):
+            self._add(f"COUNT-{count}", text)
+        return self._add("NOT", text) if exactly else self
+
+    def run(self, checks_file: str, test_file: str | None = None) -> None:
+        text = checks_file
+        if test_file is not None:
+            text = test_file
+            self._read(checks_file)
+        if not self._checks:
+            raise RuntimeError("No checks have been added to this instance of FileCheck! Check for bad input")
+        _Search(text).perform(self._checks)
+
+    def _add(self, kind: str, text: str) -> FileCheck:
+        self._checks.append((kind, text))
+        return self
+
+    def _read(self, source: str) -> None:
+        for kind, exactly, count, text in _COMMENT.findall(source):
+            if count:
+                self.check_count(text, int(count), bool(exactly))
+            else:
+                self._add(kind, text)
+
+
+class _Search:
+    """A text being checked, and how far the checks have come in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.end = 0  # of what has been matched
+        self.dag_start = 0  # where a run of checks in any order began
+        self.absent: list[str] = []  # what must not occur before the next match
+
+    def perform(self, checks: Sequence[tuple[str, str]]) -> None:
+        previous = ""
+        for kind, wanted in checks:
+            if kind == "NOT":
+                self.absent.append(wanted)
+            elif kind == "DAG":
+                if previous != "DAG":
+                    self.dag_start = self.end
+                end = self.end
+                self.match(kind, wanted, self.dag_start)
+                self.end = max(end, self.end)
+            elif kind == "NEXT":
+                line_end = self.text.find("\n", self.end)
+                self.match(kind, wanted, len(self.text) if line_end < 0 else line_end + 1)
+            else:
+                self.match(kind, wanted, self.end)
+            previous = kind
+        self.check_absent(len(self.text))
+
+    def match(self, kind: str, wanted: str, position: int) -> None:
+        """Find what is wanted from ``position`` on, and in the way that ``kind`` says."""
+        found = re.compile(wanted if kind == "REGEX" else re.escape(wanted)).search(self.text, position)
+        if found is None:
+            what = f'{"regex " if kind == "REGEX" else ""}"{wanted}"'
+            self.fail(
+                f"Expected to find {what} but did not find it\nSearched string:", kind, wanted, position
+            )
+        start = found.start()
+        if kind in ("SAME", "NEXT") and "\n" in self.text[position:start]:
+            self.fail(r'Expected to not find "\n" but found it', kind, wanted, start)
+        if kind == "SOURCE-HIGHLIGHTED" and not self.is_highlighted(found):
+            self.fail(f'Expected to find "{wanted}" highlighted but it is not.', kind, wanted, start)
+        self.check_absent(start)
+        self.end = found.end()
+
+    def check_absent(self, before: int) -> None:
+        for unwanted in self.absent:
+            position = self.text.find(unwanted, self.end, before)
+            if position >= 0:
+                self.fail(f'Expected to not find "{unwanted}" but found it', "NOT", unwanted, position)
+        self.absent = []
+
+    def is_highlighted(self, found: re.Match[str]) -> bool:
+        line_start = self.text.rfind("\n", 0, found.start()) + 1
+        below = self.text[line_start:].split("\n")[1:2] or [""]
+        marks = below[0][found.start() - line_start : found.end() - line_start]
+        return marks == "~" * len(found.group())
+
+    def fail(self, problem: str, kind: str, wanted: str, position: int) -> NoReturn:
+        """Raise, showing the text with a mark below the place in question."""
+        line_end = self.text.find("\n", position)
+        line_end = len(self.text) if line_end < 0 else line_end
+        column = position - (self.text.rfind("\n", 0, position) + 1)
+        mark = " " * column + "~" * max(1, min(len(wanted), line_end - position)) + " <--- HERE"
+        shown = f"{self.text[:line_end]}\n{mark}{self.text[line_end:]}".rstrip("\n")
+        raise RuntimeError(f"{problem}\n{shown}\nFrom {_name(kind)}: {wanted}\n")
+
+
+def _name(kind: str) -> str:
+    return f"CHECK-{kind}" if kind else "CHECK"

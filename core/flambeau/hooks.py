@@ -1,0 +1,37 @@
+"""The handle that every ``register_..._hook`` returns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, MutableMapping
+from typing import Any
+
+__all__ = ["RemovableHandle"]
+
+_next_id = itertools.count().__next__
+
+
+class RemovableHandle:
+    """Removes one hook: by ``remove()``, or at the end of a ``with`` block.
+
+    >>> from flambeau.utils.hooks import RemovableHandle
+    >>> hooks = {}
+    >>> handle = RemovableHandle(hooks); hooks[handle.id] = print
+    >>> handle.remove(); hooks
+    {}
+    """
+
+    def __init__(self, hooks: MutableMapping[int, Any], *, extra_dict: Any = ()) -> None:
+        self.id = _next_id()
+        extra: Iterable[MutableMapping[int, Any]] = [extra_dict] if isinstance(extra_dict, MutableMapping) else extra_dict
+        self._tables = [hooks, *extra]
+
+    def remove(self) -> None:
+        for table in self._tables:
+            table.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()

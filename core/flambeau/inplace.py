@@ -1,0 +1,228 @@
+"""In-place forms, ``out=`` for composites, and the history of tensors that share memory.
+
+``y.add_(x)`` is ``y + x`` written into ``y``'s memory: the new history is the old one plus that addition.  Where ``y`` is a
+view, its base changes too, so the base's history gets a node that puts the new values into the old ones, and all
+other views of the base are looked up again in it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from . import dtypes
+from .autograd.modes import _grad, is_inference_mode_enabled
+from .autograd.node import Output
+from .storage import Storage
+from ._tensor import Tensor, alias
+
+__all__ = ["assign", "in_place", "with_out"]
+
+
+def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """``name_`` from the function that it is the in-place form of."""
+    fast = _fast_kernel_caller(name)
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not kwargs and fast(self, args):
+            return self
+        check_writable(self)
+        before = alias(self)
+        before._node, before._requires_grad = self._node, self._requires_grad
+        result = function(before, *args, **kwargs)
+        return assign(self, result, name)
+
+    method.__name__ = method.__qualname__ = name + "_"
+    method.__module__ = "flambeau"
+    method.__doc__ = f"In-place form of :func:`{name}`."
+    method.__wrapped__ = function  # type: ignore[attr-defined]
+    return method
+
+
+def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...]], bool]:
+    """For plain tensors without history: let the backend's kernel write into the tensor at once."""
+    from . import op as ops
+
+    def call(self: Tensor, args: tuple[Any, ...]) -> bool:
+        kind = self._kind
+        kernel = kind.backend.inplace_kernels.get(name)
+        if kernel is None or type(self) not in ops.FAST or len(args) > 1:
+            return False
+        if self._requires_grad and _grad.get():
+            return False
+        other: Any = args
+        if args:
+            other = args[0] if type(args[0]) in ops.FAST else ops.as_operand(args[0], self)
+            if type(other) not in ops.FAST or other._kind is not kind or (other._requires_grad and _grad.get()):
+                return False
+            if other._array.shape != self._array.shape and other._array.ndim:
+                return False
+        if kind[name][1] is not kind:
+            return False
+        try:
+            if args:
+                kernel(self._array, other._array)
+            else:
+                kernel(self._array)
+        except Exception:
+            return False  # the general path explains
+        self._bump_version()
+        return True
+
+    return call
+
+
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A composite with an ``out=`` argument added."""
+    from .dispatch import write_out
+
+    @functools.wraps(function)
+    def with_out_argument(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        if not isinstance(result, Tensor):
+            for target, each in zip(out, result, strict=True):
+                _check_untracked(function, target, each)
+                write_out(target, each)
+            return type(result)(out)
+        _check_untracked(function, out, result)
+        return write_out(out, result)
+
+    return with_out_argument
+
+
+def _check_untracked(function: Callable[..., Any], out: Tensor, result: Tensor) -> None:
+    if _grad.get() and (out._requires_grad or result._requires_grad):
+        raise RuntimeError(f"{function.__name__}(): functions with out=... arguments don't support automatic "
+                           "differentiation, but one of the arguments requires grad.")  # fmt: skip
+
+
+def check_writable(tensor: Tensor) -> None:
+    """Refuse to write where PyTorch does."""
+    if tensor._inference and not is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    if not _grad.get():
+        return
+    if tensor._requires_grad and tensor._node is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor._view is not None:
+        base = _root(tensor)
+        if base._requires_grad and base._node is None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            )
+
+
+def _root(view: Tensor) -> Tensor:
+    while view._view is not None:
+        view = view._view[0]
+    return view
+
+
+def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
+    """Write ``result`` into the memory of ``self``, and give ``self`` its history."""
+    kind, array = self._kind, result._array
+    if array.shape != self._array.shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
+    if result._kind is not kind:
+        if not dtypes.can_cast(result.dtype, kind.dtype):
+            raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
+                               f"{kind.dtype.legacy_name}")  # fmt: skip
+        result = result.to(kind.device, kind.dtype)
+        array = result._array
+    storage = self._storage or self._own_storage()
+    tracked = _grad.get() and result._requires_grad
+    if tracked and self._view is not None:
+        _check_view(self)
+    _write(self, array, storage)
+    storage.version += 1
+    if tracked:
+        _give_history(self, result, storage)
+    return self
+
+
+def _write(self: Tensor, array: Any, storage: Storage) -> None:
+    backend = self._kind.backend
+    if backend.mutable:
+        try:
+            backend.write(self._array, array)
+        except ValueError:  # the array is read-only: an expanded view
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            ) from None
+        return
+    storage.replace(self, array)
+
+
+def _check_view(view: Tensor) -> None:
+    assert view._view is not None
+    _, record, _, recorded = view._view
+    what = view._node.node.name() if isinstance(view._node, Output) else "a view"
+    if record is None:
+        index = view._node.index if isinstance(view._node, Output) else 0
+        raise RuntimeError(
+            f"Output {index} of {what} is a view and is being modified inplace. This view is the output of a function "
+            "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
+            "should replace the inplace operation by an out-of-place one."
+        )
+    if not recorded:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
+            "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+            "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+            "outside (if you want the inplace to be tracked)."
+        )
+
+
+def _give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
+    node = result._node
+    if node is None:  # the result is a leaf itself: copying it is what is recorded
+        result = result.clone()
+        node = result._node
+    _resave_output(node, self, storage)
+    if self._view is None:
+        self._node, self._requires_grad = node, True
+    else:
+        _rewrite_base(self, node)
+    storage.refresh_history(_root(self), except_for=self)
+
+
+def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
+    """A node that saved its output now watches the memory that the output was written to."""
+    if "out" in getattr(node, "saves", ()) and type(node.out) is tuple and len(node.out) == 3:
+        holder = node.out[0]
+        holder._storage = storage
+        node.out = (holder, node.out[1], storage.version)
+
+
+def _rewrite_base(view: Tensor, node: Any) -> None:
+    """Give every tensor from ``view`` up to the root the history in which ``view`` has its new values."""
+    from .op import OPS
+
+    assert view._view is not None
+    parent, record, params, _ = view._view
+    before = alias(parent)
+    before._node, before._requires_grad = parent._node, parent._requires_grad
+    value = alias(view)
+    value._node, value._requires_grad = node, True
+    put = OPS["view_scatter"].record(parent._array, parent._kind, before, value, record.name, params)
+    if parent._view is None:
+        parent._node, parent._requires_grad = put._node, True
+    else:
+        _rewrite_base(parent, put._node)
+    regenerate(view)
+
+
+def regenerate(view: Tensor) -> None:
+    """Look the view up again in its parent's current history."""
+    assert view._view is not None
+    parent, record, params, _ = view._view
+    if record is not None and parent._requires_grad:
+        again = record.record(view._array, view._kind, parent, *params)
+        view._node, view._requires_grad = again._node, True

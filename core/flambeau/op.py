@@ -1,0 +1,720 @@
+"""The heart: one record per operation, from which everything else is generated.
+
+``op()`` takes a forward, written against an array-API namespace, and beside it one derivative rule per differentiable
+tensor argument, written against a namespace ``F``.  It registers the record and returns the public function; the
+``Tensor`` method, the in-place ``name_``, ``out=``, aliases, promotion, the signature and the node class come with it.
+
+The Python source of the public function is generated, once, when the function is first called: straight-line code for the
+common case (plain tensors of one kind), and a call of ``dispatch`` for everything else.  ``source(name)`` shows it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any
+
+from . import dtypes
+from .autograd.engine import anomaly
+from .autograd.modes import _grad
+from .autograd.node import Node, Output, next_seq, remember_trace
+from .devices import Kind
+from .dtypes import HALF, bool_, dtype, float32, int64
+from ._tensor import Tensor, alias, new, wrap
+
+__all__ = ["OPS", "Op", "composite", "op", "raw_kernel", "resolve", "source"]
+
+Promotion = Callable[[dtype], tuple[dtype, dtype]]  # the dtype to compute in, and the dtype of the result
+
+
+def _to_float(given: dtype) -> dtype:
+    return given if given.category >= dtypes.FLOATING else dtypes.get_default_dtype()
+
+
+PROMOTIONS: Mapping[str, Promotion] = {
+    "same": lambda d: (d, d),  # arguments keep their dtypes; the result has the first one's
+    "match": lambda d: (d, d),  # arguments must agree
+    "arithmetic": lambda d: (d, d),  # arguments are brought to a common dtype
+    "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
+    "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
+    "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
+    "sum": lambda d: (float32 if d in HALF else d, int64) if d.category <= dtypes.INTEGER else (
+        (float32, d) if d in HALF else (d, d)),  # integers are summed in int64
+    "compare": lambda d: (d, bool_),  # brought to a common dtype; the result is bool
+    "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
+    "index": lambda d: (d, int64),
+    "real": lambda d: (d, d.to_real()),
+    "complex": lambda d: (d, d.to_complex()),
+}  # fmt: skip
+_COMMON = frozenset({"arithmetic", "float", "compare"})  # promotions that bring several arguments to one dtype
+_ONE_KIND = _COMMON | {"match"}
+
+
+class Op:
+    """One operation: its forward, its derivative rules, and how dtypes go through it."""
+
+    def __init__(self, name: str, forward: Callable[..., Any], options: dict[str, Any], rules: dict[str, Any]) -> None:
+        self.name = name
+        self.forward = forward
+        self.promote: str = options.get("promote", "same")
+        self.view: bool = options.get("view", False)
+        self.results: tuple[str, ...] | None = options.get("results")  # names of the results, where there are several
+        self.result_promotions: tuple[str, ...] = options.get("result_promotions", ())
+        self.many: bool = options.get("many", False)  # returns a list of results
+        self.has_out: bool = options.get("out", not self.view and not self.many)
+        self.real_is_identity: bool = options.get("real_is_identity", False)  # leaves real arrays as they are
+        self.apart: tuple[str, ...] = options.get("apart", ())  # tensors that keep their own dtype: masks, indices
+        self.joint: Callable[..., Any] | None = options.get("joint")
+        self.rules: dict[str, Callable[..., Any]] = rules
+        self.differentiable = bool(rules) or self.joint is not None
+        code = forward.__code__
+        names = code.co_varnames[1 : code.co_argcount]
+        self.variadic = bool(code.co_flags & inspect.CO_VARARGS)  # takes a sequence of tensors
+        count = code.co_posonlyargcount - 1 if code.co_posonlyargcount else len(names)
+        self.tensor_names: tuple[str, ...] = ("tensors",) if self.variadic else names[:count]
+        keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        self.param_names: tuple[str, ...] = keyword_only if self.variadic else names[count:] + keyword_only
+        self.lead: str = next(each for each in self.tensor_names if each not in self.apart)
+        self.defaults = _defaults(forward, names, keyword_only)
+        self.signature: str = options.get("signature") or self._default_signature(names[count:], keyword_only)
+        self.backward_name: str = options.get("backward_name") or _camel(name) + "Backward0"
+        self.takes_scalars = self.promote in _COMMON and len(self.tensor_names) > 1
+        self.function: Callable[..., Any]
+        self.record: Callable[..., Any]
+        self.node: type[Node]
+
+    def _default_signature(self, params: Sequence[str], keyword_only: Sequence[str]) -> str:
+        parts = [self._declare(name) for name in (*self.tensor_names, *(keyword_only if self.variadic else params))]
+        if keyword_only and not self.variadic:
+            parts += ["*", *map(self._declare, keyword_only)]
+        return ", ".join(parts)
+
+    def _declare(self, name: str) -> str:
+        return f"{name}={self.defaults[name]!r}" if name in self.defaults else name
+
+
+def _defaults(forward: Callable[..., Any], names: Sequence[str], keyword_only: Sequence[str]) -> dict[str, Any]:
+    positional: tuple[Any, ...] = forward.__defaults__ or ()  # type: ignore[attr-defined]
+    found = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
+    return found | (forward.__kwdefaults__ or {})  # type: ignore[attr-defined]
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+# --- the tables ---------------------------------------------------------------------------------------------------
+
+OPS: dict[str, Op] = {}  # every record, by name
+PUBLIC: dict[str, Callable[..., Any]] = {}  # every function of the ``torch`` namespace, records and composites
+RECORDED: Any = SimpleNamespace()  # the ``F`` of a differentiable backward: the same functions, as attributes
+FAST: set[type] = set()  # tensor types that take the generated path; emptied while a mode wants to see every call
+PLAIN: set[type] = {Tensor}  # what FAST holds otherwise
+FAST.update(PLAIN)
+_slow_modes = 0
+
+
+def leave_fast_path() -> None:
+    """Send every call through ``dispatch``, until ``return_to_fast_path`` has been called as often."""
+    global _slow_modes
+    _slow_modes += 1
+    FAST.clear()
+
+
+def return_to_fast_path() -> None:
+    global _slow_modes
+    _slow_modes -= 1
+    if not _slow_modes:
+        FAST.update(PLAIN)
+
+
+def register_plain(cls: type) -> None:
+    """Let a Tensor subclass that changes no operation (Parameter) take the generated path."""
+    PLAIN.add(cls)
+    if not _slow_modes:
+        FAST.add(cls)
+
+
+# --- definition ---------------------------------------------------------------------------------------------------
+
+
+def op(
+    name: str,
+    forward: Callable[..., Any],
+    *,
+    doc: str = "",
+    inplace: bool = False,
+    public: bool = True,
+    method: bool = True,
+    aliases: Sequence[str] = (),
+    dunders: Sequence[str] = (),
+    promote: str = "same",
+    **options_and_rules: Any,
+) -> Callable[..., Any]:
+    """Define an operation and return its public function.
+
+    Args:
+        name: the public name.
+        forward: ``(xp, tensors..., /, parameters...)``; without a slash every argument is a tensor.  ``*tensors`` takes
+            a sequence of them.
+        promote: a key of ``PROMOTIONS``.
+        inplace: whether there is a ``name_``.
+        public, method: whether there is a function, and a method, of that name.
+        aliases, dunders: further names, of function and method, and of the method alone.
+        view: the result shares memory with the first argument.
+        results: names of the results, where there are several; ``result_promotions`` gives a promotion for each.
+        many: the forward returns a list of arrays of the input's kind.
+        out: whether there is ``out=``.
+        signature: the public signature, where the parameters come in another order than in ``forward``.
+        apart: tensor arguments that keep their own dtype, such as masks and indices.
+        joint: one rule that returns the gradients of all tensor arguments, for when they share work.
+        **rules: by tensor argument, ``(F, g, names...)``.  The names a rule asks for are what a call saves: a tensor
+            argument, ``out``, a parameter, ``<argument>_shape``, or ``needs`` (which gradients are wanted).
+    """
+    code = forward.__code__
+    arguments = set(code.co_varnames[1 : code.co_argcount]) | {"tensors"}
+    rules = {key: options_and_rules.pop(key) for key in list(options_and_rules) if key in arguments}
+    unknown = options_and_rules.keys() - _OPTIONS
+    if unknown:
+        raise TypeError(f"op {name!r}: unknown options or arguments {sorted(unknown)}")
+    record = OPS[name] = Op(name, forward, {"promote": promote, **options_and_rules}, rules)
+    made = record.function = _lazy(name, lambda: _function_source(record))
+    made.__doc__ = doc
+    if record.differentiable:
+        record.record = _lazy(f"record_{name}", lambda: _record_source(record))
+    _publish(name, made, public=public, method=method, aliases=aliases, dunders=())
+    _publish_dunders(record, dunders)
+    if inplace:
+        _publish_inplace(name, made, aliases)
+    return made
+
+
+_OPTIONS = {"apart", "real_is_identity", "view", "results", "result_promotions", "many", "out", "signature", "joint", "backward_name"}
+
+
+def composite(
+    function: Callable[..., Any] | None = None,
+    *,
+    inplace: bool = False,
+    method: bool = True,
+    out: bool = False,
+    aliases: Sequence[str] = (),
+    dunders: Sequence[str] = (),
+    public: bool = True,
+) -> Any:
+    """Publish a function made of other operations: as function, method and, if asked, ``name_`` and ``out=``.
+
+    The first parameter is the tensor that is ``self`` in the method.
+    """
+    if function is None:
+        return lambda each: composite(
+            each, inplace=inplace, method=method, out=out, aliases=aliases, dunders=dunders, public=public
+        )
+    name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
+    made = with_out(function) if out else function
+    _publish(name, made, public=public, method=method, aliases=aliases, dunders=dunders)
+    if inplace:
+        _publish_inplace(name, made, aliases)
+    return made
+
+
+def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Sequence[str], dunders: Sequence[str]) -> None:
+    for each in (name, *aliases):
+        setattr(RECORDED, each, made)
+        if public:
+            PUBLIC[each] = made
+        if method:
+            setattr(Tensor, each, made)
+    for dunder in dunders:
+        setattr(Tensor, dunder, made)
+
+
+def _publish_inplace(name: str, made: Any, aliases: Sequence[str]) -> None:
+    function = in_place(name, made)
+    for each in (name, *aliases):
+        setattr(Tensor, each + "_", function)
+
+
+def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
+    """Operators: like the function, but they give way (``NotImplemented``) to a type that they do not know."""
+    for dunder in dunders:
+        if dunder.startswith("__i") and dunder != "__invert__":
+            setattr(Tensor, dunder, in_place(record.name, record.function))
+        elif dunder.startswith("__r") and record.name not in ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"):
+            setattr(Tensor, dunder, _reflected(record, dunder))
+        else:
+            setattr(Tensor, dunder, _lazy(dunder, lambda name=dunder: _function_source(record, name)))
+
+
+def _reflected(record: Op, name: str) -> Callable[..., Any]:
+    def operator(self: Tensor, other: Any) -> Any:
+        other = as_operand(other, self)
+        if type(other) in FAST:
+            return record.function(other, self)
+        return dispatch(record, (other, self), ()) if can_operate(other) else NotImplemented
+
+    operator.__name__ = operator.__qualname__ = name
+    return operator
+
+
+def _signature(record: Op) -> inspect.Signature:
+    """The public signature, for ``inspect``, documentation and the stub file."""
+    scope: dict[str, Any] = {}
+    exec(f"def f({_declaration(record)}): pass", NAMESPACE, scope)
+    return inspect.signature(scope["f"])
+
+
+def _declaration(record: Op) -> str:
+    if not record.has_out:
+        return record.signature
+    return record.signature + (", out=None" if "*" in record.signature else ", *, out=None")
+
+
+# --- generated source ---------------------------------------------------------------------------------------------
+
+
+def _stub(*args: Any, **kwargs: Any) -> Any:
+    return materialize("INDEX", args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+NAMESPACE: dict[str, Any] = {"__name__": "flambeau.ops", "__builtins__": __builtins__}
+_pending: list[tuple[FunctionType, Callable[[], str]]] = []
+
+
+def _lazy(name: str, write: Callable[[], str]) -> FunctionType:
+    """A function that writes and compiles itself when it is first called; its identity stays."""
+    consts = tuple(len(_pending) if each == "INDEX" else each for each in _stub.__code__.co_consts)
+    code: CodeType = _stub.__code__.replace(co_consts=consts, co_name=name, co_qualname=name)
+    function = FunctionType(code, NAMESPACE, name)
+    function.__module__ = "flambeau"
+    _pending.append((function, write))
+    if name.startswith("record_"):
+        NAMESPACE[name] = function
+    return function
+
+
+def materialize(index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Give a lazy function its real code, and call it."""
+    function, write = _pending[index]
+    name, text = function.__name__, write()
+    scope: dict[str, Any] = {}
+    exec(_compiled(text, name), NAMESPACE, scope)
+    real = scope[name]
+    function.__defaults__, function.__kwdefaults__ = real.__defaults__, real.__kwdefaults__
+    function.__code__ = real.__code__
+    return function(*args, **kwargs)
+
+
+def _compiled(text: str, name: str) -> CodeType:
+    """Compile generated source so that tracebacks and debuggers show it."""
+    filename = f"<flambeau.{name}>"
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+    return compile(text, filename, "exec")
+
+
+def source(name: str) -> str:
+    """The Python source generated for an operation's public function.
+
+    >>> import flambeau as torch
+    >>> print(torch.op.source("exp").splitlines()[0])
+    def exp(input, *, out=None):
+    """
+    return _function_source(OPS[name])
+
+
+def _function_source(record: Op, dunder: str | None = None) -> str:
+    """The public function, or an operator: the common case in straight line, the rest by ``dispatch``."""
+    name, tensors, params = record.name, record.tensor_names, record.param_names
+    NAMESPACE[f"op_{name}"] = record
+    signature = record.signature if dunder else _declaration(record)
+    has_out = record.has_out and not dunder
+    if record.variadic:
+        return _variadic_source(record, signature)
+    lead, optional = record.lead, {each for each in tensors if record.defaults.get(each, 0) is None}
+    conditions = [f"({each} is None or type({each}) in FAST)" if each in optional else f"type({each}) in FAST" for each in tensors]
+    for each in tensors:
+        if each != lead:
+            same = "" if record.promote in _ONE_KIND and each not in record.apart else ".device"
+            test = f"{each}._kind{same} is {lead}._kind{same}"
+            conditions += [f"({each} is None or {test})" if each in optional else test]
+    conditions += ["out is None"] if has_out else []
+    conditions += ["dtype is None"] if "dtype" in params and record.promote != "same" else []
+    lines = [f"def {dunder or name}({signature}):"]
+    if record.takes_scalars:
+        lines += [f"    if type({each}) not in FAST:\n        {each} = as_operand({each}, {lead})"
+                  for each in tensors if each != lead and each not in record.apart]  # fmt: skip
+    raw = [f"(None if {each} is None else {each}._array)" if each in optional else f"{each}._array" for each in tensors]
+    lines += [
+        f"    if {' and '.join(conditions)}:",
+        f"        kernel, kind = {lead}._kind[{name!r}]",
+        "        try:",
+        f"            array = kernel({', '.join([*raw, *params])})",
+        "        except Exception as error:",
+        f"            raise explain(error, op_{name}, {_tuple(tensors)}, {_tuple(params)})",
+    ]
+    call = ", ".join(["array", "kind", *tensors, *params])
+    if record.results or record.many:
+        lines += [f"        return several(op_{name}, {', '.join(['array', 'kind', _tuple(tensors), _tuple(params)])})"]
+    else:
+        lines += ["        if type(array) is not kind.array_type:", "            array = kind.backend.wrap(array)"]
+        if record.differentiable:
+            tracked = " or ".join(
+                f"{each} is not None and {each}._requires_grad" if each in optional else f"{each}._requires_grad"
+                for each in tensors if each in record.rules or record.joint
+            )  # fmt: skip
+            lines += [f"        if {tracked}:", f"            return record_{name}({call})"]
+        if record.view:
+            lines += [f"        return view_of(array, kind, op_{name}, {lead}, {_tuple(params)})"]
+        else:
+            lines += _new_tensor("        ") + ["        return result"]
+    if dunder and len(tensors) > 1:
+        lines += [f"    if not can_operate({tensors[1]}):", "        return NotImplemented"]
+    lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
+    return "\n".join(lines) + "\n"
+
+
+def _new_tensor(indent: str) -> list[str]:
+    fields = "result._requires_grad = False; result._node = result._grad = result._storage = result._view = None"
+    return [
+        indent + "result = new(Tensor)",
+        indent + "result._array = array; result._kind = kind",
+        indent + fields,
+    ]
+
+
+def _variadic_source(record: Op, signature: str) -> str:
+    params = _tuple(record.param_names)
+    out = "out" if record.has_out else "None"
+    return (f"def {record.name}({signature}):\n"
+            f"    return dispatch(op_{record.name}, tuple_of_tensors(tensors, op_{record.name}), {params}, {out})\n")  # fmt: skip
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return "(" + "".join(f"{name}, " for name in names) + ")"
+
+
+def _record_source(record: Op) -> str:
+    """``record_name``: wrap the result and, where recording is on, make its node."""
+    name, tensors, params = record.name, record.tensor_names, record.param_names
+    node = record.node = make_node_class(record)
+    NAMESPACE[f"node_{name}"] = node
+    NAMESPACE[f"op_{name}"] = record
+    arguments = ["array", "kind", *(["*tensors"] if record.variadic else tensors)]
+    arguments += params if not record.variadic else ["params"]
+    lines = [f"def record_{name}({', '.join(arguments)}):"]
+    if record.variadic:
+        lines += [f"    {_tuple(params)} = params"] if params else []
+    if record.view:
+        lines += [f"    result = view_of(array, kind, op_{name}, {tensors[0]}, {_tuple(params)})"]
+    elif record.results or record.many:
+        lines += ["    result = [wrap(each, k) for each, k in zip(array, kind)]"]
+    else:
+        lines += _new_tensor("    ")
+    lines += ["    if not grad_enabled():", "        return result"]
+    lines += [f"    node = new(node_{name})", "    node.seq = next_seq()"]
+    if record.results or record.many:
+        lines += ["    node.kind = kind[0]; node.shape = array[0].shape if array else ()",
+                  "    node.outputs = tuple((k, each.shape) for each, k in zip(array, kind))"]  # fmt: skip
+    else:
+        lines += ["    node.kind = kind; node.shape = array.shape"]
+    lines += _edges_source(record) + _saves_source(record)
+    lines += ["    if anomaly['enabled']:", "        remember_trace(node)"]
+    if record.results or record.many:
+        lines += ["    attach_outputs(node, result)", "    return result"]
+    else:
+        lines += ["    result._node = node", "    result._requires_grad = True", "    return result"]
+    return "\n".join(lines) + "\n"
+
+
+def _edges_source(record: Op) -> list[str]:
+    if record.variadic:
+        return ["    node.edges = tuple((each._node or each) if each._requires_grad else None for each in tensors)"]
+    edges = []
+    for each in record.tensor_names:
+        if each not in record.rules and not record.joint:
+            edges.append("None")
+            continue
+        optional = f"{each} is not None and " if record.defaults.get(each, 0) is None else ""
+        edges.append(f"({each}._node or {each}) if {optional}{each}._requires_grad else None")
+    return [f"    node.edges = ({', '.join(edges)},)"]
+
+
+def _saves_source(record: Op) -> list[str]:
+    """Save what the rules of the arguments that want a gradient ask for."""
+    lines = []
+    for name, wanted_by in _wanted(record).items():
+        condition = _any_requires(record, wanted_by)
+        if name == "needs":
+            continue
+        if name in record.tensor_names:
+            lines += [f"    node.{name} = save({name}) if {condition} else None"]
+        elif name == "out" and (record.results or record.many):
+            lines += [f"    node.out = tuple(save_output(each, i) for i, each in enumerate(result)) if {condition} else ()"]
+        elif name == "out":
+            lines += [f"    node.out = save_output(result, 0) if {condition} else None"]
+        elif name.endswith("_shape") and name[: -len("_shape")] in record.tensor_names:
+            tensor = name[: -len("_shape")]
+            value = "[each._array.shape for each in tensors]" if record.variadic else f"{tensor}._array.shape"
+            lines += [f"    node.{name} = {value}"]
+        elif name in record.param_names:
+            lines += [f"    node.{name} = {name}"]
+        else:
+            raise TypeError(f"op {record.name!r}: a derivative rule asks for {name!r}, which no call has")
+    return lines
+
+
+def _any_requires(record: Op, names: Sequence[str]) -> str:
+    if record.variadic or record.joint:
+        return "True"
+    return " or ".join(
+        f"{each}._requires_grad" if record.defaults.get(each, 0) is not None
+        else f"({each} is not None and {each}._requires_grad)" for each in names
+    )  # fmt: skip
+
+
+def _wanted(record: Op) -> dict[str, list[str]]:
+    """For each thing that a rule asks for, the arguments whose rules ask for it."""
+    wanted: dict[str, list[str]] = {}
+    rules = record.rules if not record.joint else {record.tensor_names[0]: record.joint}
+    for argument, rule in rules.items():
+        for name in _asked(rule):
+            wanted.setdefault(name, []).append(argument)
+    return wanted
+
+
+def _asked(rule: Callable[..., Any]) -> tuple[str, ...]:
+    return rule.__code__.co_varnames[2 : rule.__code__.co_argcount]
+
+
+def make_node_class(record: Op) -> type[Node]:
+    """The node class of an operation, with slots for what it saves and ``apply`` written out."""
+    fields = [name for name in _wanted(record) if name != "needs"]
+    tensors = [name for name in fields if name in record.tensor_names or name == "out"]
+    many = {"out"} if record.results or record.many else set()
+    many |= {"tensors"} if record.variadic else set()
+
+    def load(name: str) -> str:
+        if name == "needs":
+            return "tuple(edge is not None for edge in self.edges)"
+        if name in many:
+            return f"unpack_all(self.{name}, self, unpack)"
+        return f"unpack(self.{name}, self)" if name in tensors else f"self.{name}"
+
+    def call(rule: str, function: Callable[..., Any]) -> str:
+        return f"{rule}({', '.join(['F', 'g', *map(load, _asked(function))])})"
+
+    scope: dict[str, Any] = {f"rule_{key}": rule for key, rule in record.rules.items()}
+    if record.joint or record.variadic:
+        function = record.joint or record.rules["tensors"]
+        scope["rule"] = function
+        body = f"return {call('rule', function)}"
+    else:
+        parts = [f"None if self.edges[{i}] is None else {call(f'rule_{each}', record.rules[each])}"
+                 if each in record.rules else "None" for i, each in enumerate(record.tensor_names)]  # fmt: skip
+        body = f"return ({', '.join(parts)},)"
+    text = f"def apply(self, F, g, unpack):\n    {body}\n"
+    exec(_compiled(text, record.backward_name), {**scope, "unpack_all": unpack_all}, scope)
+    members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
+    return type(record.backward_name, (Node,), members)
+
+
+# --- what generated code calls ------------------------------------------------------------------------------------
+
+
+def save(tensor: Tensor) -> Any:
+    """A tensor as a node keeps it: the tensor, its array now, and its version now."""
+    storage = tensor._storage
+    if SAVE_HOOKS:
+        return SAVE_HOOKS[-1](tensor)
+    return tensor, tensor._array, (0 if storage is None else storage.version)
+
+
+SAVE_HOOKS: list[Callable[[Tensor], Any]] = []  # pack functions of saved_tensors_hooks, innermost last
+
+
+def save_output(result: Tensor, index: int) -> Any:
+    """A result as its own node keeps it: by an alias without history, so that no reference cycle arises."""
+    holder = alias(result)
+    holder.__dict__["_output_of"] = (None, index)
+    return save(holder)
+
+
+def unpack_all(saved: Any, node: Node, unpack: Callable[[Any, Node], Any]) -> Any:
+    if saved and saved[0] == "released":
+        return unpack(saved, node)
+    return [unpack(each, node) for each in saved]
+
+
+def attach_outputs(node: Node, results: Sequence[Tensor]) -> None:
+    for index, result in enumerate(results):
+        if result._kind.dtype.category >= dtypes.FLOATING:
+            result._node = Output(node, index)
+            result._requires_grad = True
+
+
+def view_of(array: Any, kind: Kind, record: Op, base: Tensor, params: tuple[Any, ...]) -> Tensor:
+    """A tensor that shares memory with ``base``."""
+    result = wrap(array, kind)
+    storage = base._storage or base._own_storage()
+    result._storage = storage
+    result._view = (base, record, params, _grad.get())
+    storage.add_view(result)
+    return result
+
+
+def as_operand(value: Any, beside: Any) -> Any:
+    """A Python scalar as a 0-d tensor of the kind of ``beside``, where its category fits; else unchanged."""
+    if type(beside) in FAST and type(value) in beside._kind.scalars:
+        try:
+            return constant(value, beside._kind)
+        except OverflowError:
+            raise RuntimeError(f"value cannot be converted to type {beside._kind.dtype.name}_t without overflow") from None
+    return value
+
+
+def can_operate(value: Any) -> bool:
+    """Whether an operator takes ``value`` as its other operand."""
+    return isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
+
+
+def constant(value: Any, kind: Kind) -> Tensor:
+    """A Python scalar as a 0-d tensor of this kind, remembered: a kernel takes an array faster than a scalar."""
+    found: Tensor | None = kind.constants.get(value)
+    if found is None:
+        array = kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+        found = wrap(array, kind)
+        if value and value == value:  # 0.0 and -0.0 are one key, and NaN is none
+            if len(kind.constants) > 256:
+                kind.constants.clear()
+            kind.constants[value] = found
+    return found
+
+
+def several(record: Op, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
+    """Wrap the results of an operation that has several."""
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,) * len(arrays)
+    arrays = [each if type(each) is kind.array_type else kind.backend.wrap(each)
+              for each, kind in zip(arrays, kinds, strict=True)]  # fmt: skip
+    tracked = record.differentiable and any(each is not None and each._requires_grad for each in tensors)
+    if tracked:
+        results = record.record(arrays, kinds, *tensors, *params)
+    else:
+        results = [wrap(each, kind) for each, kind in zip(arrays, kinds, strict=True)]
+    if record.view:
+        storage = tensors[0]._storage or tensors[0]._own_storage()
+        for each in results:
+            each._storage = storage
+            each._view = (tensors[0], None, params, _grad.get())
+    return result_type(record)(results)
+
+
+_result_types: dict[str, Any] = {}
+
+
+def result_type(record: Op) -> Any:
+    """What wraps several results: a tuple, or a named tuple that prints as PyTorch's."""
+    if not record.results:
+        return tuple
+    found = _result_types.get(record.name)
+    if found is None:
+        from .return_types import make
+
+        found = _result_types[record.name] = make(record.name, record.results)
+    return found
+
+
+from .dispatch import dispatch, explain, tuple_of_tensors  # noqa: E402  (needs the names above)
+from .inplace import in_place, with_out  # noqa: E402
+
+NAMESPACE.update(
+    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand,
+    several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, save=save, save_output=save_output,
+    attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
+    tuple_of_tensors=tuple_of_tensors, can_operate=can_operate,
+)  # fmt: skip
+
+
+# --- kernels ------------------------------------------------------------------------------------------------------
+
+
+def raw_kernel(name: str, kind: Kind) -> Callable[..., Any]:
+    """The operation ``name`` on raw arrays of one kind: what a derivative rule calls as ``F.name``."""
+    if name in OPS:
+        return _on_sequence(OPS[name], kind[name][0]) if OPS[name].variadic else kind[name][0]
+    function = PUBLIC[name] if name in PUBLIC else getattr(RECORDED, name)
+    return _composite_on_arrays(function, kind)
+
+
+def _on_sequence(record: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of separate arrays, called with a sequence of them, as the public function is."""
+    return lambda arrays, *params: kernel(*arrays, **dict(zip(record.param_names, params, strict=False)))
+
+
+def _composite_on_arrays(function: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
+    """A composite as a function of raw arrays."""
+
+    def on_arrays(*args: Any, **kwargs: Any) -> Any:
+        tensors = [wrap(each, kind) if isinstance(each, kind.array_type) else each for each in args]
+        result = function(*tensors, **kwargs)
+        return result._array if isinstance(result, Tensor) else tuple(each._array for each in result)
+
+    return on_arrays
+
+
+def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
+    """The kernel that computes ``name`` for arguments of ``kind``, casts included, and the kind of its result."""
+    record = OPS[name]
+    if record.real_is_identity and kind.dtype.category < dtypes.COMPLEX:
+        return (lambda array: array), kind
+    compute, result = PROMOTIONS[record.promote](kind.dtype)
+    backend = kind.backend
+    kernel = backend.all_kernels.get(name)
+    if kernel is None:
+        kernel = _array_api_kernel(record.forward, backend.xp)
+    if compute is not kind.dtype:
+        kernel = _casting(kernel, record, kind, compute)
+    if compute.category >= dtypes.FLOATING and compute is not result and result.category >= dtypes.FLOATING and (
+            record.promote not in ("real", "complex")):  # fmt: skip
+        kernel = _casting_back(kernel, kind.to(compute), kind.to(result))
+    kernel = backend.bind(kernel, kind.device.index or 0)
+    kinds: Any = kind.to(result)
+    if record.results:
+        promotions = record.result_promotions or ("same",) * len(record.results)
+        kinds = tuple(kind.to(PROMOTIONS[each](result)[1]) for each in promotions)
+    return kernel, kinds
+
+
+def _array_api_kernel(forward: Callable[..., Any], xp: Any) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return forward(xp, *args, **kwargs)
+
+    return kernel
+
+
+def _casting(kernel: Callable[..., Any], record: Op, kind: Kind, compute: dtype) -> Callable[..., Any]:
+    """Cast the tensor arguments of ``kind`` to the dtype that is computed in."""
+    astype, given, raw = kind.backend.astype, kind.raw_dtype, kind.to(compute).raw_dtype
+    count = None if record.variadic else len(record.tensor_names)
+
+    def cast(array: Any) -> Any:
+        return astype(array, raw) if array is not None and array.dtype == given else array
+
+    def kernel_with_casts(*args: Any, **kwargs: Any) -> Any:
+        return kernel(*map(cast, args[:count]), *(args[count:] if count is not None else ()), **kwargs)
+
+    return kernel_with_casts
+
+
+def _casting_back(kernel: Callable[..., Any], computed: Kind, result: Kind) -> Callable[..., Any]:
+    astype, given, raw = result.backend.astype, computed.raw_dtype, result.raw_dtype
+
+    def back(array: Any) -> Any:
+        return astype(array, raw) if getattr(array, "dtype", None) == given else array
+
+    def kernel_with_cast(*args: Any, **kwargs: Any) -> Any:
+        made = kernel(*args, **kwargs)
+        return tuple(map(back, made)) if isinstance(made, (tuple, list)) else back(made)
+
+    return kernel_with_cast

@@ -1,0 +1,268 @@
+"""Arithmetic: sums, products, quotients, powers, remainders, and the multiply-adds made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..op import composite, op
+from .._tensor import Tensor
+
+_add = op(
+    "add", lambda xp, input, other: xp.add(input, other),
+    promote="arithmetic", public=False, method=False, dunders=("__add__", "__radd__", "__iadd__"),
+    input=lambda F, g: g,
+    other=lambda F, g: g,
+)  # fmt: skip
+
+_sub = op(
+    "sub", lambda xp, input, other: xp.subtract(input, other),
+    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
+    input=lambda F, g: g,
+    other=lambda F, g: -g,
+)  # fmt: skip
+
+
+def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
+    """The operands of ``input + alpha * other``; takes PyTorch 0.2's ``add(input, alpha, other)`` too."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if isinstance(alpha, (bool, int)) and alpha == 1:
+        return input, other
+    if isinstance(alpha, Tensor) and not isinstance(other, Tensor):
+        other, alpha = alpha, other
+    whole = isinstance(alpha, int)
+    if isinstance(other, Tensor) and not whole and other._kind.dtype.category < dtypes.FLOATING and (
+            input._kind.dtype.category < dtypes.FLOATING):  # fmt: skip
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return input, other * alpha
+
+
+@composite(inplace=True, out=True)
+def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+    """``input + alpha * other``, element by element, broadcast.
+
+    >>> import flambeau as torch
+    >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
+    tensor([11., 11.])
+    """
+    return _add(*_scaled("add", input, other, alpha))  # type: ignore[no-any-return]
+
+
+@composite(inplace=True, out=True, aliases=("subtract",))
+def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+    """``input - alpha * other``, element by element, broadcast."""
+    if any(isinstance(each, Tensor) and each.dtype is dtypes.bool_ or isinstance(each, bool) for each in (input, other)):
+        _refuse_bool_sub(input, other)
+    return _sub(*_scaled("sub", input, other, alpha))  # type: ignore[no-any-return]
+
+
+def _refuse_bool_sub(input: Any, other: Any) -> None:
+    both = all(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other))
+    if both:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                           "`logical_xor()` operator instead.")  # fmt: skip
+    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                       "mask, use the `~` or `logical_not()` operator instead.")  # fmt: skip
+
+
+@composite
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``other - alpha * input``."""
+    return other - (input if alpha == 1 else input * alpha)
+
+
+mul = op(
+    "mul", lambda xp, input, other: xp.multiply(input, other),
+    promote="arithmetic", inplace=True, aliases=("multiply",), dunders=("__mul__", "__rmul__", "__imul__"),
+    doc="""The product ``input * other``, element by element, broadcast.
+
+    >>> import flambeau as torch
+    >>> torch.mul(torch.tensor([1, 2]), 2.5)
+    tensor([2.5000, 5.0000])
+    """,
+    input=lambda F, g, other: g * F.conj(other),
+    other=lambda F, g, input: g * F.conj(input),
+)  # fmt: skip
+
+_div = op(
+    "div", lambda xp, input, other: xp.divide(input, other),
+    promote="float", public=False, method=False, dunders=("__truediv__", "__rtruediv__", "__itruediv__", "__div__", "__rdiv__", "__idiv__"),
+    input=lambda F, g, other: g / F.conj(other),
+    other=lambda F, g, out, other: -g * F.conj(out / other),
+)  # fmt: skip
+
+floor_divide = op(
+    "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
+    promote="arithmetic", inplace=True, dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
+    doc="The quotient rounded towards minus infinity.",
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True, aliases=("divide",))
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """The quotient: true by default, rounded towards zero with ``"trunc"``, down with ``"floor"``.
+
+    >>> import flambeau as torch
+    >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
+    tensor([-3,  3])
+    """
+    if rounding_mode is None:
+        return _div(input, other)  # type: ignore[no-any-return]
+    if rounding_mode == "floor":
+        return floor_divide(input, other)  # type: ignore[no-any-return]
+    if rounding_mode == "trunc":
+        return _trunc_divide(input, other)  # type: ignore[no-any-return]
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+
+
+@composite(inplace=True, out=True)
+def true_divide(input: Any, other: Any) -> Tensor:
+    """The true quotient."""
+    return _div(input, other)  # type: ignore[no-any-return]
+
+
+def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
+    if xp.isdtype(input.dtype, "integral"):
+        return (input - _fmod_forward(xp, input, other)) // other
+    return xp.trunc(input / other)
+
+
+_trunc_divide = op("trunc_divide", _trunc_divide_forward, promote="arithmetic", public=False, method=False)
+
+remainder = op(
+    "remainder", lambda xp, input, other: xp.remainder(input, other),
+    promote="arithmetic", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
+    doc="The remainder of floor division: of the sign of ``other``.",
+    input=lambda F, g: g,
+    other=lambda F, g, input, other: -g * F.floor_divide(input, other),
+)  # fmt: skip
+
+
+def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
+    remainder = xp.remainder(input, other)  # of the sign of other: correct it where input has the other sign
+    wrong = (remainder != 0) & ((input < 0) != (other < 0))
+    return xp.where(wrong, remainder - other, remainder)
+
+
+fmod = op(
+    "fmod", _fmod_forward, promote="arithmetic", inplace=True,
+    doc="The remainder of truncating division: of the sign of ``input``.",
+    input=lambda F, g: g,
+    other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
+)  # fmt: skip
+
+
+def _pow_grad_base(F: Any, g: Any, input: Any, other: Any) -> Any:
+    slope = other * F.pow(input, F.where(other == 0, other + 1, other) - 1)  # no 0 ** -1 where the slope is 0 anyway
+    return g * F.conj(slope)
+
+
+def _pow_grad_exponent(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
+    at_zero = (input == 0) & (F.real(other) >= 0)
+    safe = F.where(at_zero, F.ones_like(input), input)
+    return g * F.conj(F.where(at_zero, F.zeros_like(out), out * F.log(safe)))
+
+
+_pow = op(
+    "pow", lambda xp, input, other: xp.pow(input, other),
+    promote="arithmetic", public=False, method=False,
+    input=_pow_grad_base, other=_pow_grad_exponent,
+)  # fmt: skip
+
+_pow_scalar = op(
+    "pow_scalar", lambda xp, input, /, exponent: xp.pow(input, exponent),
+    public=False, method=False, backward_name="PowBackward0",
+    input=lambda F, g, input, exponent: (
+        F.zeros_like(input) if exponent == 0 else
+        g * F.conj(input * 2 if exponent == 2 else exponent * F.pow_scalar(input, exponent - 1))),
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True, dunders=("__pow__",))
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input`` to the power of ``exponent``; either may be a Python number.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([1.0, 2.0]) ** 2
+    tensor([1., 4.])
+    """
+    if isinstance(input, Tensor) and type(exponent) in input._kind.scalars:
+        if input._kind.dtype.category == dtypes.INTEGER and exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return _pow_scalar(input, exponent)  # type: ignore[no-any-return]
+    if not isinstance(exponent, (Tensor, bool, int, float, complex)):
+        return NotImplemented
+    return _pow(input, exponent)  # type: ignore[no-any-return]
+
+
+def __rpow__(self: Tensor, other: Any) -> Tensor:
+    return _pow(other, self)  # type: ignore[no-any-return]
+
+
+Tensor.__rpow__ = __rpow__  # type: ignore[attr-defined]
+Tensor.__ipow__ = Tensor.pow_  # type: ignore[attr-defined]
+
+
+@composite(inplace=True, out=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input`` to the power of ``exponent``, in double precision."""
+
+    def widened(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value if isinstance(value, complex) else float(value)
+        return value.to(dtypes.complex128 if value.is_complex() else dtypes.float64)
+
+    return pow(widened(input), widened(exponent))
+
+
+# --- multiply and add ---------------------------------------------------------------------------------------------
+
+
+@composite(inplace=True, out=True)
+def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``.
+
+    >>> import flambeau as torch
+    >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
+    tensor([1.5000, 1.5000])
+    """
+    if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
+        value, tensor1, tensor2 = tensor1, tensor2, args[0]
+    product = tensor1 * tensor2
+    return input + (product if value == 1 else product * value)
+
+
+@composite(inplace=True, out=True)
+def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``."""
+    if args:
+        value, tensor1, tensor2 = tensor1, tensor2, args[0]
+    if not any(each.is_floating_point() or each.is_complex() for each in (tensor1, tensor2)):
+        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+                           "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
+                           "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
+                           "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
+    quotient = tensor1 / tensor2
+    return input + (quotient if value == 1 else quotient * value)
+
+
+_lerp = op(
+    "lerp", lambda xp, input, end, weight: xp.where(
+        xp.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
+    promote="arithmetic", public=False, method=False,
+    input=lambda F, g, weight: g * F.conj(1 - weight),
+    end=lambda F, g, weight: g * F.conj(weight),
+    weight=lambda F, g, input, end: g * F.conj(end - input),
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True)
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """Linear interpolation: ``input + weight * (end - input)``, exact at both ends."""
+    if input.dtype is not end.dtype:
+        raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    return _lerp(input, end, weight)  # type: ignore[no-any-return]

@@ -1,0 +1,210 @@
+"""Comparisons, choices between tensors, logic and bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..op import composite, op
+from .._tensor import Tensor
+
+
+def _compare(name: str, forward: Any, doc: str, *aliases: str) -> Any:
+    return op(name, forward, promote="compare", inplace=True, aliases=aliases, dunders=(f"__{name}__",), doc=doc)
+
+
+eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "``input == other``, element by element.")
+ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "``input != other``.", "not_equal")
+lt = _compare("lt", lambda xp, input, other: xp.less(input, other), "``input < other``.", "less")
+le = _compare("le", lambda xp, input, other: xp.less_equal(input, other), "``input <= other``.", "less_equal")
+gt = _compare("gt", lambda xp, input, other: xp.greater(input, other), "``input > other``.", "greater")
+ge = _compare("ge", lambda xp, input, other: xp.greater_equal(input, other), "``input >= other``.", "greater_equal")
+
+
+# --- the larger, the smaller, the chosen --------------------------------------------------------------------------
+
+
+def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
+    """The gradient where this argument was chosen; half of it at a tie."""
+    return F.masked(g, chosen) + F.masked(g * 0.5, tied)
+
+
+maximum = op(
+    "maximum", lambda xp, input, other: xp.maximum(input, other), promote="arithmetic",
+    doc="The larger of the two, element by element; NaN where either is.",
+    input=lambda F, g, input, other: _share(F, g, input > other, input == other),
+    other=lambda F, g, input, other: _share(F, g, other > input, input == other),
+)  # fmt: skip
+minimum = op(
+    "minimum", lambda xp, input, other: xp.minimum(input, other), promote="arithmetic",
+    doc="The smaller of the two, element by element; NaN where either is.",
+    input=lambda F, g, input, other: _share(F, g, input < other, input == other),
+    other=lambda F, g, input, other: _share(F, g, other < input, input == other),
+)  # fmt: skip
+
+masked = op(
+    "masked", lambda xp, input, mask: xp.where(mask, input, 0), apart=("mask",), public=False, method=False,
+    doc="The elements where ``mask`` holds, else 0: the gradient of a choice.",
+    input=lambda F, g, mask: F.masked(g, mask),
+)  # fmt: skip
+_where = op(
+    "where", lambda xp, condition, input, other: xp.where(condition, input, other),
+    promote="arithmetic", apart=("condition",), public=False, method=False,
+    input=lambda F, g, condition: F.masked(g, condition),
+    other=lambda F, g, condition: F.masked(g, ~condition),
+)  # fmt: skip
+
+
+def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)  # type: ignore[attr-defined]
+    if condition.dtype is dtypes.uint8:
+        condition = condition.bool()  # type: ignore[attr-defined]
+    if condition.dtype is not dtypes.bool_:
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+    return _where(condition, input, other)
+
+
+@composite(method=False, out=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` holds, else ``other``; with the condition alone, its nonzero indices.
+
+    >>> import flambeau as torch
+    >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
+    tensor([1., 0.])
+    """
+    return _choose(condition, input, other)
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
+    return _choose(condition, self, other)
+
+
+Tensor.where = _where_method  # type: ignore[attr-defined]
+
+
+# --- clamping -----------------------------------------------------------------------------------------------------
+
+
+def _clamp_forward(xp: Any, input: Any, /, min: Any = None, max: Any = None) -> Any:
+    made = input if min is None else xp.maximum(input, xp.asarray(min, dtype=input.dtype))
+    return made if max is None else xp.minimum(made, xp.asarray(max, dtype=input.dtype))
+
+
+def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    if min is not None and max is not None:
+        return F.masked(g, (input >= min) & (input <= max))
+    return F.masked(g, input >= min if max is None else input <= max)
+
+
+_clamp = op(
+    "clamp", _clamp_forward, public=False, method=False, backward_name="ClampBackward1",
+    input=_inside,
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True, aliases=("clip",))
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Bring every element into ``[min, max]``; either bound may be a number, a tensor or None.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        made = input if min is None else maximum(input, min)
+        return made if max is None else minimum(made, max)  # type: ignore[no-any-return]
+    if isinstance(min, float) or isinstance(max, float):
+        if input.dtype.category < dtypes.FLOATING:
+            input = input.to(dtypes.get_default_dtype())  # type: ignore[attr-defined]
+    if input.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError("clamp is not supported for complex types")
+    return _clamp(input, min, max)  # type: ignore[no-any-return]
+
+
+@composite(inplace=True, out=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Raise every element to at least ``min``."""
+    return clamp(input, min=min)  # type: ignore[no-any-return]
+
+
+@composite(inplace=True, out=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Lower every element to at most ``max``."""
+    return clamp(input, max=max)  # type: ignore[no-any-return]
+
+
+# --- logic and bits -----------------------------------------------------------------------------------------------
+
+
+def _truth(xp: Any, array: Any) -> Any:
+    return array if array.dtype == xp.bool else array != 0
+
+
+def _logical(name: str, forward: Any) -> Any:
+    return op(name, forward, promote="compare", inplace=True, doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.")
+
+
+logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_truth(xp, input), _truth(xp, other)))
+logical_or = _logical("logical_or", lambda xp, input, other: xp.logical_or(_truth(xp, input), _truth(xp, other)))
+logical_xor = _logical("logical_xor", lambda xp, input, other: xp.logical_xor(_truth(xp, input), _truth(xp, other)))
+logical_not = op(
+    "logical_not", lambda xp, input: xp.logical_not(_truth(xp, input)), promote="bool", inplace=True,
+    doc="True where the element is zero.",
+)  # fmt: skip
+
+
+def _bits(name: str, forward: Any, operator: str, doc: str) -> Any:
+    dunders = (f"__{operator}__", f"__r{operator}__", f"__i{operator}__")
+    return op(name, forward, promote="arithmetic", inplace=True, dunders=dunders, doc=doc)
+
+
+bitwise_and = _bits("bitwise_and", lambda xp, input, other: xp.bitwise_and(input, other), "and", "The bits set in both.")
+bitwise_or = _bits("bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "The bits set in either.")
+bitwise_xor = _bits("bitwise_xor", lambda xp, input, other: xp.bitwise_xor(input, other), "xor", "The bits set in one only.")
+bitwise_left_shift = _bits(
+    "bitwise_left_shift", lambda xp, input, other: xp.bitwise_left_shift(input, other), "lshift", "``input << other``.")
+bitwise_right_shift = _bits(
+    "bitwise_right_shift", lambda xp, input, other: xp.bitwise_right_shift(input, other), "rshift", "``input >> other``.")
+bitwise_not = op(
+    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), inplace=True, dunders=("__invert__",),
+    doc="Every bit inverted; for bool, logical not.",
+)  # fmt: skip
+
+
+# --- questions with one answer ------------------------------------------------------------------------------------
+
+
+@composite
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    if input.shape != other.shape:
+        return False
+    return bool((input == other).all())  # type: ignore[union-attr]
+
+
+@composite
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where ``|input - other| <= atol + rtol * |other|``, element by element."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
+    close = input == other
+    if input.dtype.category >= dtypes.FLOATING:
+        if equal_nan:
+            close = close | (input.isnan() & other.isnan())  # type: ignore[attr-defined]
+    elif rtol == 0 and atol == 0:
+        return close  # type: ignore[return-value]
+    if input.dtype is dtypes.bool_:
+        input, other = input.to(dtypes.uint8), other.to(dtypes.uint8)  # type: ignore[attr-defined]
+    error = (input - other).abs()
+    return close | (error.isfinite() & (error <= atol + rtol * other.abs()))  # type: ignore
+
+
+@composite
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, as in :func:`isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())

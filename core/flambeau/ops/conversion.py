@@ -1,0 +1,200 @@
+"""Other dtypes, other devices, other layouts: ``to`` and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..backend import contiguous_strides
+from ..devices import Kind, device, kind_of
+from ..op import op
+from .._tensor import Tensor, wrap
+
+_cast = op(
+    "to_kind", lambda xp, input, /, kind: _converted(input, kind), public=False, method=False, out=False,
+    backward_name="ToCopyBackward0",
+    input=lambda F, g: g,  # the engine brings the gradient back to the input's kind
+)  # fmt: skip
+
+
+def _converted(array: Any, kind: Kind) -> Any:
+    return kind.backend.astype(array, kind.raw_dtype)
+
+
+def to_kind(input: Tensor, kind: Kind, copy: bool = False) -> Tensor:
+    """``input`` in another kind: itself where it has that kind, unless a copy is asked for."""
+    given = input._kind
+    if given is kind:
+        return input.clone() if copy else input  # type: ignore
+    array = input._array
+    if given.device is not kind.device:
+        array = _transferred(array, given, kind)
+    elif given.dtype is not kind.dtype:
+        array = kind.backend.astype(array, kind.raw_dtype)
+    if input._requires_grad and kind.dtype.category >= dtypes.FLOATING:
+        from ..op import OPS
+
+        return OPS["to_kind"].record(array, kind, input, kind)  # type: ignore[no-any-return]
+    return wrap(array, kind)
+
+
+def _transferred(array: Any, given: Kind, kind: Kind) -> Any:
+    """The array on another device, by way of the host where the libraries differ."""
+    index = kind.device.index or 0
+    if given.backend is kind.backend:
+        moved = kind.backend.to_device(array, index)
+    else:
+        moved = kind.backend.from_host(given.backend.to_host(array), index)
+    return moved if given.dtype is kind.dtype else kind.backend.astype(moved, kind.raw_dtype)
+
+
+def _to_method(
+    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, other: Any = None, non_blocking: bool = False,
+    copy: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """The tensor with another dtype, on another device, or as another tensor has them; itself if nothing changes.
+
+    >>> import flambeau as torch
+    >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
+    (tensor([1]), tensor([1.], dtype=torch.float64))
+    """
+    place = device
+    for position, each in enumerate(args):
+        if isinstance(each, dtypes.dtype):
+            dtype = each
+        elif isinstance(each, Tensor):
+            dtype, place = each.dtype, each.device
+        elif isinstance(each, bool):
+            if position == len(args) - 1 and position and isinstance(args[position - 1], bool):
+                copy = each
+            else:
+                non_blocking = each
+        elif each is not None:
+            place = each
+    if isinstance(other, Tensor):
+        dtype, place = other.dtype, other.device
+    kind = self._kind
+    if place is not None:
+        kind = kind_of(dtype or kind.dtype, _as_device(place))
+    elif dtype is not None:
+        kind = kind.to(dtype)
+    made = to_kind(self, kind, copy)
+    return made if memory_format is None else made.contiguous(memory_format=memory_format)  # type: ignore
+
+
+_device = device
+
+
+def _as_device(place: Any) -> device:
+    return place if isinstance(place, device) else _device(place)
+
+
+Tensor.to = _to_method  # type: ignore[attr-defined]
+
+
+def _converter(name: str, dtype: dtypes.dtype) -> None:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to_kind(self, self._kind.to(dtype))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``self.to({dtype!r})``."
+    setattr(Tensor, name, method)
+
+
+for _name, _dtype in {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
+    "long": dtypes.int64, "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
+    "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+}.items():  # fmt: skip
+    _converter(_name, _dtype)
+
+
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    """``self.type(other.type())``."""
+    return to_kind(self, other._kind)
+
+
+def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in the CPU's memory."""
+    return to_kind(self, kind_of(self.dtype, _device("cpu")))
+
+
+def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **old: Any) -> Tensor:
+    """The tensor on a CUDA device: the current one, or the one named.  ``cuda(async=True)`` of old is understood."""
+    if isinstance(device, bool):
+        device = None
+    from .. import cuda
+
+    cuda.init()
+    return to_kind(self, kind_of(self.dtype, _device("cuda") if device is None else _as_device(device)))
+
+
+Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda  # type: ignore[attr-defined]
+
+
+# --- layout -------------------------------------------------------------------------------------------------------
+
+
+def _is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory in row-major order (or in that of ``memory_format``)."""
+    if memory_format is not None and memory_format.is_channels_last:
+        return _in_channels_last(self)
+    return self._kind.backend.is_contiguous(self._array)
+
+
+def _in_channels_last(self: Tensor) -> bool:
+    if self.ndim not in (4, 5):
+        return False
+    order = (0, *range(2, self.ndim), 1)
+    shape, strides = self.shape, self.stride()
+    wanted = contiguous_strides([shape[each] for each in order])
+    return all(shape[d] == 1 or strides[d] == w for d, w in zip(order, wanted, strict=True))
+
+
+def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself if it is contiguous, else a contiguous copy."""
+    if memory_format is not None and memory_format.is_channels_last:
+        if _in_channels_last(self):
+            return self
+        back = (0, self.ndim - 1, *range(1, self.ndim - 1))
+        return self.permute(0, *range(2, self.ndim), 1).contiguous().permute(*back)  # type: ignore
+    return self if self._kind.backend.is_contiguous(self._array) else _contiguous_copy(self)  # type: ignore[no-any-return]
+
+
+_contiguous_copy = op(
+    "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
+    backward_name="CloneBackward0", input=lambda F, g: g,
+)  # fmt: skip
+Tensor.is_contiguous, Tensor.contiguous = _is_contiguous, _contiguous  # type: ignore[attr-defined]
+
+
+def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrite the elements with those of ``src``, broadcast and converted; the history becomes that of ``src``."""
+    from ..inplace import assign, check_writable
+
+    check_writable(self)
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    value = to_kind(src, self._kind)
+    if value._array.shape != self._array.shape:
+        value = value.expand(self.shape)  # type: ignore
+    from ..autograd.modes import is_grad_enabled
+
+    if is_grad_enabled() and self._requires_grad and not value._requires_grad:
+        value = value + _detached_history(self)  # the old history ends here, as a recorded step
+    return assign(self, value)
+
+
+def _detached_history(self: Tensor) -> Tensor:
+    from .._tensor import alias
+
+    before = alias(self)
+    before._node, before._requires_grad = self._node, self._requires_grad
+    return _cut(before)  # type: ignore[no-any-return]
+
+
+_cut = op(
+    "cut_history", lambda xp, input: xp.zeros_like(input), public=False, method=False, out=False,
+    backward_name="CopyBackwards", input=lambda F, g: g * 0,
+)  # fmt: skip
+Tensor.copy_ = _copy  # type: ignore[attr-defined]

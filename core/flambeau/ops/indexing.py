@@ -1,0 +1,440 @@
+"""``x[index]`` and ``x[index] = value``; gathering and scattering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..devices import kind_of
+from ..op import composite, op
+from .._tensor import Tensor, wrap
+from .views import wrap_dim
+
+# --- basic indexing: views ----------------------------------------------------------------------------------------
+
+
+def _getitem(name: str, backward_name: str) -> Any:
+    return op(
+        name, lambda xp, input, /, index: input[index], view=True, public=False, method=False, backward_name=backward_name,
+        input=lambda F, g, input_shape, index: F.getitem_backward(g, input_shape, index),
+    )  # fmt: skip
+
+
+_selected, _sliced, _widened = (
+    _getitem("getitem_select", "SelectBackward0"),
+    _getitem("getitem_slice", "SliceBackward0"),
+    _getitem("getitem_unsqueeze", "UnsqueezeBackward0"),
+)
+_aliased = _getitem("getitem_alias", "AliasBackward0")
+
+
+def _getitem_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
+    made = xp.zeros(shape, dtype=input.dtype)
+    made[index] = input
+    return made
+
+
+op(
+    "getitem_backward", _getitem_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, index: F.getitem_slice(g, index),
+)  # fmt: skip
+
+
+# --- advanced indexing: copies ------------------------------------------------------------------------------------
+
+_indexed = op(
+    "index", lambda xp, input, /, index: input[index], public=False, method=False, out=False,
+    input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
+)  # fmt: skip
+
+
+def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
+    size = 1
+    for each in shape:
+        size *= each
+    positions = xp.reshape(xp.reshape(xp.arange(size), shape)[index], (-1,))
+    return xp.reshape(_sum_at(xp, xp.reshape(input, (-1,)), positions, size), shape)
+
+
+def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
+    """Sum values by position, without scattering: sort, cumulate, take differences."""
+    order = xp.argsort(positions)
+    sums = xp.concat([xp.zeros((1,), dtype=values.dtype), xp.cumulative_sum(xp.take(values, order))])
+    bounds = xp.searchsorted(xp.take(positions, order), xp.arange(size + 1))
+    ends = xp.take(sums, bounds)
+    return ends[1:] - ends[:-1]
+
+
+op(
+    "index_backward", _index_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, index: F.index(g, index),
+)  # fmt: skip
+
+
+def _setitem_forward(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
+    made = xp.asarray(input, copy=True)
+    made[index] = value
+    return made
+
+
+_set = op(
+    "setitem", _setitem_forward, public=False, method=False, out=False, backward_name="CopySlices",
+    input=lambda F, g, value_shape, index: F.setitem(g, F.zeros_of(g, ()), index),
+    value=lambda F, g, index: F.index(g, index),
+)  # fmt: skip
+
+
+def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
+    """An index as the backend takes it; whether it is an advanced one; and the view operation of a basic one."""
+    items = index if isinstance(index, tuple) else (index,)
+    raw: list[Any] = []
+    advanced, kind = False, "getitem_alias"
+    consumed = 0
+    for each in items:
+        if each is None:
+            raw.append(None)
+            kind = "getitem_unsqueeze"
+        elif each is Ellipsis:
+            raw.append(...)
+        elif isinstance(each, slice):
+            raw.append(_raw_slice(each))
+            consumed += 1
+            if each != slice(None) or len(items) == 1:
+                kind = "getitem_slice"
+        elif isinstance(each, bool):
+            raw.append(_mask(each, tensor))
+            advanced = True
+        elif isinstance(each, Tensor):
+            item, is_advanced, used = _tensor_item(each, tensor, consumed)
+            raw.append(item)
+            advanced, consumed = advanced or is_advanced, consumed + used
+            kind = "getitem_select"
+        elif isinstance(each, (list, tuple)) or (hasattr(each, "__array__") and getattr(each, "ndim", 0)):
+            from ..creation import as_tensor
+
+            item = as_tensor(each, device=tensor.device) if len(each) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
+            raw.append(_tensor_item(item, tensor, consumed, force=True)[0])
+            advanced, consumed = True, consumed + max(1, item.ndim if item.dtype is dtypes.bool_ else 1)
+        elif hasattr(each, "__index__"):
+            raw.append(each.__index__())
+            consumed += 1
+            kind = "getitem_select"
+        else:
+            raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                            f"indices (got {type(each).__name__})")  # fmt: skip
+    if consumed > tensor._array.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
+    return tuple(raw), advanced, kind
+
+
+def _raw_slice(each: slice) -> slice:
+    bounds = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
+    if bounds[2] is not None and bounds[2] <= 0:
+        raise ValueError("step must be greater than zero")
+    return slice(*bounds)
+
+
+def _mask(value: bool, tensor: Tensor) -> Any:
+    kind = kind_of(dtypes.bool_, tensor.device)
+    return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+
+
+def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) -> tuple[Any, bool, int]:
+    """A tensor in an index: the raw item, whether it is advanced, and how many dimensions it uses."""
+    category = item.dtype.category
+    if category > dtypes.INTEGER or item.dtype in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if item.dtype is dtypes.uint8:
+        item = item.bool()  # type: ignore[attr-defined]
+    if item.dtype is dtypes.bool_:
+        given = tensor._array.shape[dim : dim + item.ndim]
+        if item._array.shape != given:
+            for offset, (wanted, size) in enumerate(zip(item._array.shape, given, strict=False)):
+                if wanted != size:
+                    raise IndexError(f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of the "
+                                     f"indexed tensor {list(tensor.shape)} at index {dim + offset}")  # fmt: skip
+            raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
+        return item.to(tensor.device)._array, True, item.ndim  # type: ignore[attr-defined]
+    if not item.ndim and not force:
+        return int(item.item()), False, 1
+    return item.to(tensor.device)._array, True, 1  # type: ignore[attr-defined]
+
+
+def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
+    if isinstance(error, IndexError) and "out of bounds" in str(error):
+        words = str(error).split()
+        where = {words[i]: words[i + 1] for i in range(len(words) - 1)}
+        given, dim, size = where.get("index", "?"), where.get("axis", "0"), words[-1]
+        return IndexError(f"index {given} is out of bounds for dimension {dim} with size {size}")
+    if isinstance(error, IndexError) and "broadcast" in str(error):
+        shapes = ", ".join(str(list(each.shape)) for each in index if hasattr(each, "shape"))
+        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
+    return error
+
+
+def _getitem_method(self: Tensor, index: Any) -> Any:
+    from .. import overrides
+    from ..op import FAST, OPS
+
+    if type(self) not in FAST and overrides.wanted((self,)):
+        return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[attr-defined]
+    if not self._array.ndim and index == 0 and type(index) is int:
+        return self.item()  # PyTorch 0.2's ``loss.data[0]``
+    raw, advanced, kind = _raw_index(self, index)
+    try:
+        if advanced:
+            return _indexed(self, raw)
+        return OPS[kind].function(self, raw)
+    except IndexError as error:
+        raise _check_bounds(self, raw, error) from None
+
+
+def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
+    from .. import overrides
+    from ..autograd.modes import is_grad_enabled
+    from ..inplace import _give_history, check_writable
+    from ..op import FAST, OPS
+    from .._tensor import alias
+
+    if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
+        overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)  # type: ignore[attr-defined]
+        return
+    check_writable(self)
+    raw, _, _ = _raw_index(self, index)
+    kind = self._kind
+    if isinstance(value, Tensor):
+        value = value.to(kind.device, kind.dtype) if value._kind is not kind else value  # type: ignore[attr-defined]
+    else:
+        from ..creation import tensor as make
+
+        value = make(value, dtype=kind.dtype, device=kind.device)
+    before = alias(self)
+    before._node, before._requires_grad = self._node, self._requires_grad
+    storage = self._storage or self._own_storage()
+    try:
+        if kind.backend.mutable:
+            kind.F.setitem_in_place(self._array, _fitting(value._array, self._array, raw), raw)
+        else:
+            storage.replace(self, kind.F.setitem(self._array, value._array, raw))
+    except (IndexError, ValueError) as error:
+        raise _set_problem(self, raw, value, error) from None
+    storage.version += 1
+    if is_grad_enabled() and (self._requires_grad or value._requires_grad):
+        recorded = OPS["setitem"].record(self._array, kind, before, value, raw)
+        _give_history(self, recorded, storage)
+
+
+def _fitting(value: Any, target: Any, index: Any) -> Any:
+    """Drop leading dimensions of length 1 that the indexed place does not have, as PyTorch does."""
+    if not value.ndim or value.shape[0] != 1:
+        return value
+    ndim = target[index].ndim
+    while value.ndim > ndim and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def _set_problem(tensor: Tensor, index: Any, value: Tensor, error: Exception) -> Exception:
+    found = _check_bounds(tensor, index, error)
+    if found is not error or isinstance(error, IndexError):
+        return found
+    if "read-only" in str(error):
+        return RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                            "location. Please clone() the tensor before performing the operation.")  # fmt: skip
+    place = list(tensor._array[index].shape)
+    return RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
+                        f"{place}")  # fmt: skip
+
+
+def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
+    input[index] = value
+    return input
+
+
+op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False)
+Tensor.__getitem__, Tensor.__setitem__ = _getitem_method, _setitem_method  # type: ignore[attr-defined]
+
+
+def _delitem(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+Tensor.__delitem__ = _delitem  # type: ignore[attr-defined]
+
+
+# --- by index along a dimension -----------------------------------------------------------------------------------
+
+
+def _check_index(name: str, index: Tensor, size: int) -> None:
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
+
+
+@composite(out=True)
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of ``dim`` at the positions in ``index`` (1-d); a copy."""
+    dim = wrap_dim(dim, input.ndim)
+    _check_index("index_select", index, input.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if not input.ndim:
+        return input.clone()  # type: ignore
+    return input[(slice(None),) * dim + (index.reshape(-1),)]  # type: ignore
+
+
+def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
+    shape = [i if each == dim else max(i, 1) for each, i in enumerate(index.shape)]
+    cropped = input[tuple(slice(None) if each == dim else slice(0, length) for each, length in enumerate(shape))]
+    return xp.take_along_axis(cropped, index, axis=dim)
+
+
+def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
+    """The index arrays of every element that ``gather`` along ``dim`` reads."""
+    made = []
+    for each in range(index.ndim):
+        if each == dim:
+            made.append(index)
+        else:
+            shape = [1] * index.ndim
+            shape[each] = index.shape[each]
+            made.append(xp.broadcast_to(xp.reshape(xp.arange(index.shape[each]), tuple(shape)), index.shape))
+    return tuple(made)
+
+
+_gather = op(
+    "gather_along", _take_along, apart=("index",), public=False, method=False, backward_name="GatherBackward0",
+    input=lambda F, g, index, input_shape, dim: F.scatter_add_along(F.zeros_of(g, input_shape), g, index, dim),
+)  # fmt: skip
+
+
+@composite(out=True)
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on.
+
+    Raises:
+        RuntimeError: an index out of bounds, or a shape of ``index`` larger than ``input``'s elsewhere than in ``dim``.
+
+    >>> import flambeau as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
+    """
+    dim = wrap_dim(dim, input.ndim)
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    if not input.ndim or not index.ndim:
+        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)  # type: ignore
+    _check_gather("gather", input, dim, index)
+    return _gather(input, index, dim)  # type: ignore[no-any-return]
+
+
+def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    if index.ndim != input.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for each in range(input.ndim):
+        if each != dim and index.shape[each] > input.shape[each]:
+            raise RuntimeError(f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than self "
+                               f"{list(input.shape)} apart from dimension {dim}")  # fmt: skip
+    if index.numel() and (int(index.max()) >= input.shape[dim] or int(index.min()) < 0):  # type: ignore[attr-defined]
+        bad = int(index.max()) if int(index.max()) >= input.shape[dim] else int(index.min())  # type: ignore[attr-defined]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
+
+
+def _scatter_add_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
+    where = _full_index(xp, index, dim)
+    source = src[tuple(slice(0, each) for each in index.shape)]
+    return input + _scattered(xp, source, where, input.shape)
+
+
+def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    positions, size = xp.zeros_like(where[0]), 1
+    for each, length in zip(reversed(where), reversed(shape), strict=True):
+        positions = positions + each * size
+        size *= length
+    return xp.reshape(_sum_at(xp, xp.reshape(values, (-1,)), xp.reshape(positions, (-1,)), size), shape)
+
+
+_scatter_add = op(
+    "scatter_add_along", _scatter_add_forward, apart=("index",), promote="match", public=False, method=False,
+    backward_name="ScatterAddBackward0",
+    input=lambda F, g: g,
+    src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
+)  # fmt: skip
+
+
+def pad_to_forward(xp: Any, input: Any, /, shape: Any) -> Any:
+    if tuple(input.shape) == tuple(shape):
+        return input
+    made = xp.zeros(shape, dtype=input.dtype)
+    made[tuple(slice(0, each) for each in input.shape)] = input
+    return made
+
+
+op("pad_to", pad_to_forward, public=False, method=False, out=False,
+   input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, each) for each in input_shape)))  # fmt: skip
+
+
+@composite(inplace=True, out=True)
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``input`` with ``src[i][j]`` added at ``[index[i][j]][j]`` for ``dim=0``, and so on."""
+    dim = wrap_dim(dim, input.ndim)
+    if input.dtype is not src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not input.ndim:
+        return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())  # type: ignore
+    _check_gather("scatter_add", input, dim, index)
+    return _scatter_add(input, src, index, dim)  # type: ignore[no-any-return]
+
+
+_masked_fill = op(
+    "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input), apart=("mask",), promote="match",
+    public=False, method=False, out=False,
+    input=lambda F, g, mask: F.masked(g, ~mask),
+    value=lambda F, g, mask: F.sum(F.masked(g, mask)),
+)  # fmt: skip
+
+
+@composite(inplace=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """``input`` with ``value`` (a number or 0-d tensor) where ``mask`` holds."""
+    if mask.dtype is dtypes.uint8:
+        mask = mask.bool()  # type: ignore[attr-defined]
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+        value = value.to(input.dtype)  # type: ignore[attr-defined]
+    elif dtypes.promotion_of_scalar(type(value)).category > input.dtype.category:
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.name}_t without overflow")
+    else:
+        value = wrap(input._kind.backend.asarray(value, input._kind.raw_dtype), input._kind)
+    return _masked_fill(input, mask, value)  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where ``mask`` holds, in one dimension."""
+    from .views import broadcast_tensors
+
+    if mask.dtype is not dtypes.bool_ and mask.dtype is not dtypes.uint8:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    input, mask = broadcast_tensors(input, mask)
+    return input[mask]  # type: ignore
+
+
+@composite
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the nonzero elements: a row each, or, ``as_tuple``, an index tensor per dimension."""
+    kind = kind_of(dtypes.int64, input.device)
+    found = input._kind.backend.xp.nonzero(input._array) if input.ndim else ()
+    indices = [wrap(kind.backend.astype(each, kind.raw_dtype), kind) for each in found]
+    if as_tuple:
+        return tuple(indices) if input.ndim else (wrap(kind.backend.xp.zeros(int(bool(input)), dtype=kind.raw_dtype), kind),)
+    from .joining import stack
+
+    if not input.ndim:
+        from ..creation import empty
+
+        return empty((int(bool(input)), 0), dtype=dtypes.int64, device=input.device)
+    return stack(indices, 1)

@@ -1,0 +1,182 @@
+"""Several tensors made one, and one repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..op import composite, op
+from .._tensor import Tensor
+from .views import as_shape, wrap_dim
+
+
+def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
+    """The gradient, cut at the seams."""
+    parts, start = [], 0
+    before: tuple[Any, ...] = (slice(None),) * dim
+    for shape in tensors_shape:
+        parts.append(F.getitem_slice(g, (*before, slice(start, start + shape[dim]))))
+        start += shape[dim]
+    return parts
+
+
+_cat = op("cat", lambda xp, *tensors, dim=0: xp.concat(tensors, axis=dim), public=False, method=False, tensors=_pieces)
+_stack = op(
+    "stack", lambda xp, *tensors, dim=0: xp.stack(tensors, axis=dim), public=False, method=False,
+    tensors=lambda F, g, dim, tensors_shape: [
+        F.getitem_select(g, (*((slice(None),) * dim), index)) for index in range(len(tensors_shape))],
+)  # fmt: skip
+
+
+def _sequence(name: str, tensors: Any) -> list[Any]:
+    if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
+        given = type(tensors).__name__
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
+    for position, each in enumerate(tensors):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(each).__name__}")
+    if not tensors:
+        raise ValueError(f"torch.{name}(): expected a non-empty list of Tensors")
+    return list(tensors)
+
+
+@composite(method=False, out=True, aliases=("concat", "concatenate"))
+def cat(tensors: Any, dim: int = 0) -> Tensor:
+    """Join tensors along an existing dimension; their dtypes are promoted.
+
+    Raises:
+        RuntimeError: sizes differ in another dimension than ``dim``.
+
+    >>> import flambeau as torch
+    >>> torch.cat([torch.zeros(1, 2), torch.ones(1, 2)])
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    given = _sequence("cat", tensors)
+    for position, each in enumerate(given):
+        if not each.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    kept = [each for each in given if each._array.shape != (0,)] or given[:1]  # PyTorch lets empty 1-d tensors join anything
+    dim = wrap_dim(dim, kept[0].ndim)
+    first = kept[0]._array.shape
+    for position, each in enumerate(kept):
+        shape = each._array.shape
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for axis, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if a != b and axis != dim:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
+                                   f"tensor number {position} in the list.")  # fmt: skip
+    return _cat(kept, dim=dim)  # type: ignore[no-any-return]
+
+
+@composite(method=False, out=True)
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    """Join tensors of one shape along a new dimension.
+
+    >>> import flambeau as torch
+    >>> torch.stack([torch.zeros(2), torch.ones(2)], dim=1)
+    tensor([[0., 1.],
+            [0., 1.]])
+    """
+    given = _sequence("stack", tensors)
+    for position, each in enumerate(given):
+        if each.shape != given[0].shape:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
+                               f"{list(each.shape)} at entry {position}")  # fmt: skip
+    return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))  # type: ignore[no-any-return]
+
+
+def _repeat_method(self: Tensor, *sizes: Any) -> Tensor:
+    """The tensor laid out ``sizes`` times along each dimension (more sizes than dimensions: new ones in front)."""
+    repeats = as_shape(sizes)
+    extra = len(repeats) - self.ndim
+    if extra < 0:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    shape = (1,) * extra + self._array.shape
+    spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
+    tall = self.reshape([length for each in shape for length in (1, each)])  # type: ignore[attr-defined]
+    return tall.expand(spread).clone().reshape([r * n for r, n in zip(repeats, shape, strict=True)])  # type: ignore
+
+
+Tensor.repeat = _repeat_method  # type: ignore[attr-defined]
+
+
+@composite(method=False)
+def tile(input: Tensor, dims: Any) -> Tensor:
+    """The tensor repeated ``dims`` times; fewer dims than dimensions count from the last."""
+    dims = as_shape((dims,))
+    return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
+
+
+def _tile_method(self: Tensor, *dims: Any) -> Tensor:
+    return tile(self, as_shape(dims))  # type: ignore[no-any-return]
+
+
+Tensor.tile = _tile_method  # type: ignore[attr-defined]
+
+_flip = op(
+    "flip", lambda xp, input, /, dims: xp.flip(input, axis=dims), public=False, method=False, out=False,
+    input=lambda F, g, dims: F.flip(g, dims),
+)  # fmt: skip
+
+
+@composite(method=False)
+def flip(input: Tensor, dims: Any) -> Tensor:
+    """The elements in reverse order along ``dims``; a copy."""
+    return _flip_method(input, dims)
+
+
+def _flip_method(self: Tensor, *dims: Any) -> Tensor:
+    given = tuple(wrap_dim(each, self.ndim) for each in as_shape(dims))
+    if len(set(given)) != len(given):
+        raise RuntimeError(f"dim {given[0]} appears multiple times in the list of dims")
+    return _flip(self, given).clone() if given else self.clone()  # type: ignore
+
+
+Tensor.flip = _flip_method  # type: ignore[attr-defined]
+
+_roll = op(
+    "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims), public=False, method=False, out=False,
+    input=lambda F, g, shifts, dims: F.roll(g, tuple(-each for each in shifts), dims),
+)  # fmt: skip
+
+
+@composite
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """The elements moved on by ``shifts`` along ``dims``, round the end; without ``dims``, as if flattened."""
+    shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    dims = dims if isinstance(dims, (tuple, list)) else (dims,)
+    if not dims:
+        if len(shifts) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
+        return roll(input.reshape(-1), shifts, (0,)).reshape(input.shape)  # type: ignore
+    if len(dims) != len(shifts):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))  # type: ignore[no-any-return]
+
+
+@composite
+def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each slice of ``dim`` (each element, without one) repeated, all equally often or as ``repeats`` lists."""
+    from ..creation import arange, tensor
+
+    if repeats is None:
+        repeats, input, dim = input, arange(len(input), device=input.device), 0
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    dim = wrap_dim(dim, input.ndim)
+    length = input.shape[dim]
+    counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
+    counts = counts if isinstance(counts, list) else [counts]
+    counts = counts * length if len(counts) == 1 else counts
+    if len(counts) != length:
+        raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
+                           f"{len(counts)} and input.size({dim}) = {length}")  # fmt: skip
+    if counts and min(counts) < 0:
+        raise RuntimeError("repeats can not be negative")
+    where = [position for position, count in enumerate(counts) for _ in range(count)]
+    return input.index_select(dim, tensor(where, dtype=dtypes.int64, device=input.device))  # type: ignore[no-any-return]
+
+

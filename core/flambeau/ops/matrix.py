@@ -1,0 +1,207 @@
+"""Products of vectors, matrices and batches of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..op import composite, op
+from .._tensor import Tensor
+
+# ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
+
+
+def _product(name: str) -> Any:
+    return op(
+        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="match", public=False, method=False,
+        input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
+        mat2=lambda F, g, input: F.mm(F.mH_(input), g),
+    )  # fmt: skip
+
+
+_mm, _bmm = _product("mm"), _product("bmm")
+
+
+def _mH_forward(xp: Any, input: Any) -> Any:
+    turned = xp.matrix_transpose(input)
+    return xp.conj(turned) if xp.isdtype(input.dtype, "complex floating") else turned
+
+
+op("mH_", _mH_forward, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
+
+_addmm = op(
+    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias, promote="match", public=False, method=False,
+    bias=lambda F, g: g,
+    input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
+    mat2=lambda F, g, input: F.mm(F.mH_(input), g),
+)  # fmt: skip
+
+
+@composite(out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices, ``(n, m) @ (m, p) -> (n, p)``."""
+    if input.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    _check_inner(input, mat2)
+    return _mm(input, mat2)  # type: ignore[no-any-return]
+
+
+def _check_inner(input: Tensor, other: Tensor) -> None:
+    a, b = input._array.shape, other._array.shape
+    if a[-1] != b[-2]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
+
+
+@composite(out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices, ``(b, n, m) @ (b, m, p) -> (b, n, p)``."""
+    for name, each in (("batch1", input), ("batch2", mat2)):
+        if each.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    a, b = input._array.shape, mat2._array.shape
+    if a[0] != b[0] or a[2] != b[1]:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: "
+                           f"[{b[0]}, {b[1]}].")  # fmt: skip
+    return _bmm(input, mat2)  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector, ``(n, m) @ (m,) -> (n,)``."""
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.ndim}, {vec.ndim}")
+    if input._array.shape[1] != vec._array.shape[0]:
+        n, m = input._array.shape
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec._array.shape[0]})")
+    return _mm(input, vec.unsqueeze(1)).squeeze(1)  # type: ignore
+
+
+@composite(out=True)
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The inner product of two vectors of one length (no conjugation)."""
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.dtype is not tensor.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {input.dtype.legacy_name} and "
+                           f"{tensor.dtype.legacy_name}")  # fmt: skip
+    if input.shape != tensor.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(input)}] and src [{len(tensor)}] to have the same "
+                           f"number of elements, but got {len(input)} and {len(tensor)} elements respectively")  # fmt: skip
+    return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())  # type: ignore
+
+
+@composite(out=True)
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The inner product of two vectors, the first conjugated."""
+    return dot(input.conj(), other)  # type: ignore
+
+
+@composite(out=True, aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The outer product of two vectors, ``(n,), (m,) -> (n, m)``."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        wrong = input if input.ndim != 1 else vec2
+        raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {wrong.ndim}-D")
+    return input.unsqueeze(1) * vec2  # type: ignore
+
+
+@composite(out=True, dunders=("__matmul__",))
+def matmul(input: Tensor, other: Any) -> Tensor:
+    """The matrix product, by the number of dimensions: inner product, matrix-vector, matrix-matrix, or batches of them.
+
+    Raises:
+        RuntimeError: the inner sizes differ, or an argument has no dimension.
+
+    >>> import flambeau as torch
+    >>> torch.matmul(torch.ones(3, 4, 5), torch.ones(5, 2)).shape
+    torch.Size([3, 4, 2])
+    """
+    if not isinstance(other, Tensor):
+        return NotImplemented
+    n, m = input._array.ndim, other._array.ndim
+    if n == 2 and m == 2:
+        if input._array.shape[1] != other._array.shape[0]:
+            _check_inner(input, other)
+        return _mm(input, other)  # type: ignore[no-any-return]
+    if n == 0 or m == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
+    if n == 1 and m == 1:
+        return dot(input, other)  # type: ignore[no-any-return]
+    if n == 1:
+        return matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore
+    if m == 1:
+        return matmul(input, other.unsqueeze(1)).squeeze(-1)  # type: ignore
+    _check_inner(input, other)
+    if m == 2:  # one tall product instead of a batch of small ones
+        shape = input._array.shape
+        return _mm(input.reshape(-1, shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])  # type: ignore
+    return _batched(input, other)
+
+
+def _batched(input: Tensor, other: Tensor) -> Tensor:
+    from ..dispatch import broadcast_shapes
+
+    batch = broadcast_shapes(input._array.shape[:-2], other._array.shape[:-2])
+    if input._array.shape[:-2] != batch:
+        input = input.expand(*batch, *input._array.shape[-2:])  # type: ignore
+    if other._array.shape[:-2] != batch:
+        other = other.expand(*batch, *other._array.shape[-2:])  # type: ignore
+    return _bmm(input, other)  # type: ignore[no-any-return]
+
+
+def __rmatmul__(self: Tensor, other: Any) -> Tensor:
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented  # type: ignore[no-any-return]
+
+
+Tensor.__rmatmul__ = __rmatmul__  # type: ignore[attr-defined]
+
+
+# --- multiply and add ---------------------------------------------------------------------------------------------
+
+
+def _with_scales(args: tuple[Any, ...], beta: Any, alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Arguments of the ``add..mm`` family; takes 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)`` too."""
+    if len(args) == 5:
+        beta, input, alpha, first, second = args
+    elif len(args) == 4:
+        beta, input, first, second = args
+    else:
+        input, first, second = args
+    return input, first, second, beta, alpha
+
+
+def _add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:  # what is in input, NaN included, must not matter
+        return scaled
+    return (input if beta == 1 else input * beta) + scaled  # type: ignore[operator, return-value]
+
+
+def _adding(name: str, product: Any, doc: str) -> Any:
+    """``name(input, a, b, beta=1, alpha=1) = beta * input + alpha * product(a, b)``."""
+
+    def function(input: Any, *args: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
+        input, first, second, beta, alpha = _with_scales((input, *args, *named.values()), beta, alpha)
+        return _add_product(input, product(first, second), beta, alpha)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return composite(function, inplace=True, out=True)
+
+
+def _add_matrix_product(input: Any, *args: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
+    """``beta * input + alpha * mat1 @ mat2``."""
+    input, mat1, mat2, beta, alpha = _with_scales((input, *args, *named.values()), beta, alpha)
+    if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
+        _check_inner(mat1, mat2)
+        return _addmm(input, mat1, mat2)  # type: ignore[no-any-return]
+    return _add_product(input, mm(mat1, mat2), beta, alpha)
+
+
+_add_matrix_product.__name__ = "addmm"
+addmm = composite(_add_matrix_product, inplace=True, out=True)
+addmv = _adding("addmv", mv, "``beta * input + alpha * mat @ vec``.")
+addr = _adding("addr", outer, "``beta * input + alpha * outer(vec1, vec2)``.")
+baddbmm = _adding("baddbmm", bmm, "``beta * input + alpha * batch1 @ batch2``, batch by batch.")
+addbmm = _adding("addbmm", lambda a, b: bmm(a, b).sum(0), "``beta * input + alpha * (batch1 @ batch2).sum(0)``.")

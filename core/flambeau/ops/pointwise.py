@@ -1,0 +1,199 @@
+"""Functions of one element: roots, exponentials, logarithms, trigonometry, rounding, activations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..op import composite, op
+from .._tensor import Tensor
+
+# --- signs, parts, copies -----------------------------------------------------------------------------------------
+
+neg = op(
+    "neg", lambda xp, input: xp.negative(input), inplace=True, aliases=("negative",), dunders=("__neg__",),
+    doc="The negative of each element.",
+    input=lambda F, g: -g,
+)  # fmt: skip
+
+
+@composite
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.  RuntimeError for bool."""
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+Tensor.__pos__ = positive  # type: ignore[attr-defined]
+
+abs = op(
+    "abs", lambda xp, input: xp.abs(input), promote="real", inplace=True, aliases=("absolute",), dunders=("__abs__",),
+    doc="The absolute value; the modulus of a complex number.",
+    input=lambda F, g, input: g * F.sgn(input),
+)  # fmt: skip
+sign = op("sign", lambda xp, input: xp.sign(input), inplace=True, doc="-1, 0 or 1, by the sign of each element.",
+          input=lambda F, g: g * 0)  # fmt: skip
+
+
+def _sgn_forward(xp: Any, input: Any) -> Any:
+    return xp.sign(input)
+
+
+def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
+    if not F.is_complex(out):
+        return g * 0
+    modulus = F.abs(input)
+    safe = F.where(modulus == 0, 1.0, modulus)
+    along = F.real(F.conj(g) * out)
+    return F.where(modulus == 0, 0.0, (g - along * out) / safe)
+
+
+sgn = op("sgn", _sgn_forward, inplace=True, doc="``x / |x|``, or 0; the sign of a real number.", input=_sgn_grad)
+
+_conj = op(
+    "conj", lambda xp, input: xp.conj(input), public=False, method=False, real_is_identity=True,
+    input=lambda F, g: F.conj(g),
+)  # fmt: skip
+
+
+@composite
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor itself."""
+    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input
+
+
+@composite(inplace=True, out=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate."""
+    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input.clone()  # type: ignore
+
+
+clone_ = op(
+    "clone", lambda xp, input, /, memory_format=None: xp.asarray(input, copy=True),
+    signature="input, *, memory_format=None", out=False,
+    doc="A copy with memory of its own; gradients flow through.",
+    input=lambda F, g: g,
+)  # fmt: skip
+
+# --- powers, exponentials, logarithms -----------------------------------------------------------------------------
+
+
+def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Any:
+    """A function that makes floats of integers, with an in-place form."""
+    return op(name, forward, doc=doc, promote="float", inplace=True, aliases=aliases, input=rule, **options)
+
+
+sqrt = _unary("sqrt", lambda xp, input: xp.sqrt(input), "The square root.", lambda F, g, out: g / F.conj(2 * out))
+rsqrt = _unary("rsqrt", lambda xp, input: 1 / xp.sqrt(input), "One over the square root.",
+               lambda F, g, out: -0.5 * g * F.conj(out * out * out))  # fmt: skip
+square = op("square", lambda xp, input: xp.multiply(input, input), inplace=True, doc="The square.",
+            input=lambda F, g, input: g * F.conj(2 * input), backward_name="PowBackward0")  # fmt: skip
+reciprocal = _unary("reciprocal", lambda xp, input: 1 / input, "One over each element.",
+                    lambda F, g, out: -g * F.conj(out * out))  # fmt: skip
+exp = _unary("exp", lambda xp, input: xp.exp(input), "e to the power of each element.", lambda F, g, out: g * F.conj(out))
+exp2 = _unary("exp2", lambda xp, input: xp.exp(input * math.log(2)), "2 to the power of each element.",
+              lambda F, g, out: g * F.conj(out) * math.log(2))  # fmt: skip
+expm1 = _unary("expm1", lambda xp, input: xp.expm1(input), "``exp(x) - 1``, accurate near 0.",
+               lambda F, g, out: g * F.conj(out + 1))  # fmt: skip
+log = _unary("log", lambda xp, input: xp.log(input), "The natural logarithm.", lambda F, g, input: g / F.conj(input))
+log2 = _unary("log2", lambda xp, input: xp.log2(input), "The logarithm to base 2.",
+              lambda F, g, input: g / F.conj(input * math.log(2)))  # fmt: skip
+log10 = _unary("log10", lambda xp, input: xp.log10(input), "The logarithm to base 10.",
+               lambda F, g, input: g / F.conj(input * math.log(10)))  # fmt: skip
+log1p = _unary("log1p", lambda xp, input: xp.log1p(input), "``log(1 + x)``, accurate near 0.",
+               lambda F, g, input: g / F.conj(input + 1))  # fmt: skip
+
+# --- trigonometry -------------------------------------------------------------------------------------------------
+
+sin = _unary("sin", lambda xp, input: xp.sin(input), "The sine, of radians.", lambda F, g, input: g * F.conj(F.cos(input)))
+cos = _unary("cos", lambda xp, input: xp.cos(input), "The cosine, of radians.", lambda F, g, input: -g * F.conj(F.sin(input)))
+tan = _unary("tan", lambda xp, input: xp.tan(input), "The tangent, of radians.",
+             lambda F, g, out: g * F.conj(1 + out * out))  # fmt: skip
+asin = _unary("asin", lambda xp, input: xp.asin(input), "The angle, in radians, of a sine.",
+              lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)), "arcsin")  # fmt: skip
+acos = _unary("acos", lambda xp, input: xp.acos(input), "The angle, in radians, of a cosine.",
+              lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)), "arccos")  # fmt: skip
+atan = _unary("atan", lambda xp, input: xp.atan(input), "The angle, in radians, of a tangent.",
+              lambda F, g, input: g / F.conj(1 + input * input), "arctan")  # fmt: skip
+sinh = _unary("sinh", lambda xp, input: xp.sinh(input), "The hyperbolic sine.",
+              lambda F, g, input: g * F.conj(F.cosh(input)))  # fmt: skip
+cosh = _unary("cosh", lambda xp, input: xp.cosh(input), "The hyperbolic cosine.",
+              lambda F, g, input: g * F.conj(F.sinh(input)))  # fmt: skip
+tanh = _unary("tanh", lambda xp, input: xp.tanh(input), "The hyperbolic tangent.",
+              lambda F, g, out: g * F.conj(1 - out * out))  # fmt: skip
+asinh = _unary("asinh", lambda xp, input: xp.asinh(input), "The inverse hyperbolic sine.",
+               lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)), "arcsinh")  # fmt: skip
+acosh = _unary("acosh", lambda xp, input: xp.acosh(input), "The inverse hyperbolic cosine.",
+               lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)), "arccosh")  # fmt: skip
+atanh = _unary("atanh", lambda xp, input: xp.atanh(input), "The inverse hyperbolic tangent.",
+               lambda F, g, input: g / F.conj(1 - input * input), "arctanh")  # fmt: skip
+
+# --- rounding -----------------------------------------------------------------------------------------------------
+
+
+def _step(name: str, forward: Any, doc: str, *aliases: str) -> Any:
+    """A piecewise constant function: its derivative is 0."""
+    return op(name, forward, inplace=True, aliases=aliases, doc=doc, input=lambda F, g: g * 0)
+
+
+floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer not above.")
+ceil = _step("ceil", lambda xp, input: xp.ceil(input), "The smallest integer not below.")
+trunc = _step("trunc", lambda xp, input: xp.trunc(input), "The integer part.", "fix")
+_round = _step("round", lambda xp, input: xp.round(input), "The nearest integer; halves go to the even one.")
+_round_in_place = Tensor.round_  # type: ignore[attr-defined]
+
+
+@composite(inplace=True, out=True)
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest integer, halves to even; or the nearest number with ``decimals`` decimals.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([0.5, 1.5, 2.345]).round(), torch.tensor([2.345]).round(decimals=1)
+    (tensor([0., 2., 2.]), tensor([2.3000]))
+    """
+    if not decimals:
+        return _round(input)  # type: ignore[no-any-return]
+    if decimals > 0:
+        return _round(input * 10**decimals) / 10**decimals  # type: ignore[no-any-return]
+    return _round(input / 10**-decimals) * 10**-decimals  # type: ignore[no-any-return]
+
+
+@composite(inplace=True, out=True)
+def frac(input: Tensor) -> Tensor:
+    """The fractional part, of the sign of the element."""
+    return input - trunc(input)  # type: ignore[no-any-return]
+
+
+# --- activations --------------------------------------------------------------------------------------------------
+
+
+def _sigmoid_forward(xp: Any, input: Any) -> Any:
+    return 0.5 * xp.tanh(0.5 * input) + 0.5  # stable on both sides
+
+
+sigmoid = _unary("sigmoid", _sigmoid_forward, "``1 / (1 + exp(-x))``.", lambda F, g, out: g * F.conj(out * (1 - out)))
+relu = op(
+    "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True,
+    doc="The element where it is positive, else 0.",
+    input=lambda F, g, out: F.masked(g, out > 0),
+)  # fmt: skip
+
+# --- questions ----------------------------------------------------------------------------------------------------
+
+isnan = op("isnan", lambda xp, input: input != input, promote="bool", out=False, doc="Where the element is not a number.")
+
+
+def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) -> Any:
+    def whole(xp: Any, input: Any) -> Any:
+        if xp.isdtype(input.dtype, ("bool", "integral")):
+            return xp.full(input.shape, for_integers, dtype=xp.bool)
+        return forward(xp, input)
+
+    return op(name, whole, promote="bool", out=False, doc=doc)
+
+
+isinf = _asks_about_floats("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
+isfinite = _asks_about_floats("isfinite", lambda xp, input: xp.isfinite(input), True, "Where the element is finite.")
+signbit = op("signbit", lambda xp, input: xp.signbit(input), promote="bool", doc="Where the sign bit is set.")

@@ -1,0 +1,544 @@
+"""Other looks at the same memory: reshaping, permuting, expanding, slicing out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from ..op import composite, op
+from .._tensor import Tensor
+
+__all__ = ["as_shape", "inferred_shape", "wrap_dim"]
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """``dim`` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    return dim + limit if dim < 0 else dim
+
+
+def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape meant by ``f(2, 3)`` or ``f((2, 3))``."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = tuple(sizes[0])
+    return tuple(each if type(each) is int else each.__index__() for each in sizes)
+
+
+def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
+    """``shape`` with its -1, if any, worked out."""
+    numel = prod(given)
+    if -1 not in shape:
+        if prod(shape) != numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return tuple(shape)
+    known = prod(each for each in shape if each != -1)
+    if list(shape).count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if known == 0 and numel == 0:
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
+                           "size -1 can be any value and is ambiguous")  # fmt: skip
+    if known <= 0 or numel % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return tuple(numel // known if each == -1 else each for each in shape)
+
+
+def _view(name: str, forward: Any, rule: Any, **options: Any) -> Any:
+    return op(name, forward, view=True, input=rule, **({"public": False, "method": False} | options))
+
+
+# --- shapes -------------------------------------------------------------------------------------------------------
+
+_reshaped = _view(
+    "view", lambda xp, input, /, shape: xp.reshape(input, shape, copy=False),
+    lambda F, g, input_shape: F.reshape(g, input_shape), method=False,
+)  # fmt: skip
+_copied_shape = op(
+    "reshape", lambda xp, input, /, shape: xp.reshape(input, shape), public=False, method=False, out=False,
+    backward_name="UnsafeViewBackward0", input=lambda F, g, input_shape: F.reshape(g, input_shape),
+)  # fmt: skip
+
+
+def _cannot_view(input: Tensor) -> RuntimeError:
+    return RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                        "two contiguous subspaces). Use .reshape(...) instead.")  # fmt: skip
+
+
+def _is_viewable(input: Tensor, shape: tuple[int, ...]) -> bool:
+    """Whether ``input`` can be seen with another shape without a copy."""
+    if input.is_contiguous() or 0 in shape:  # type: ignore[attr-defined]
+        return True
+    return viewed_strides(input.shape, input.stride(), shape) is not None
+
+
+def viewed_strides(old: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> list[int] | None:
+    """The strides of the same memory under another shape, or None where a copy is needed."""
+    result: list[int] = [0] * len(shape)
+    target = len(shape) - 1
+    chunk_base = strides[-1] if strides else 1
+    tensor_numel = view_numel = 1
+    for dim in range(len(old) - 1, -1, -1):
+        tensor_numel *= old[dim]
+        ends = dim == 0 or (old[dim - 1] != 1 and strides[dim - 1] != tensor_numel * chunk_base)
+        if not ends:
+            continue
+        while target >= 0 and (view_numel < tensor_numel or shape[target] == 1):
+            result[target] = view_numel * chunk_base
+            view_numel *= shape[target]
+            target -= 1
+        if view_numel != tensor_numel:
+            return None
+        if dim:
+            chunk_base = strides[dim - 1]
+            tensor_numel = view_numel = 1
+    return result if target == -1 else None
+
+
+@composite(method=False)
+def reshape(input: Tensor, shape: Any) -> Tensor:
+    """The same elements in another shape; a view where that is possible, else a copy.
+
+    >>> import flambeau as torch
+    >>> torch.arange(4).reshape(2, -1)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    return _reshape_method(input, shape)
+
+
+def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
+    wanted = inferred_shape(as_shape(shape), self._array.shape)
+    return (_reshaped if _is_viewable(self, wanted) else _copied_shape)(self, wanted)  # type: ignore[no-any-return]
+
+
+def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+    """The same memory with another shape (or, given a dtype, its bits read as that dtype).
+
+    Raises:
+        RuntimeError: the shape does not fit, or the memory is not laid out for it.
+    """
+    if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
+        return _view_dtype(self, dtype or shape[0])  # type: ignore[no-any-return]
+    wanted = inferred_shape(as_shape(shape), self._array.shape)
+    if not _is_viewable(self, wanted):
+        raise _cannot_view(self)
+    return _reshaped(self, wanted)  # type: ignore[no-any-return]
+
+
+Tensor.view, Tensor.reshape = _view_method, _reshape_method  # type: ignore[attr-defined]
+
+
+def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
+    from ..devices import kind_of
+    from ..op import view_of
+
+    kind = kind_of(dtype, input.device)
+    try:
+        array = input._array.view(kind.raw_dtype)
+    except ValueError as error:
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes), but got "
+                           f"{input.stride(-1) if input.ndim else 0}") from error  # fmt: skip
+    return view_of(array, kind, None, input, ())  # type: ignore[arg-type]
+
+
+@composite
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.view(other.size())``."""
+    return _view_method(input, other.shape)
+
+
+@composite
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.reshape(other.size())``."""
+    return _reshape_method(input, other.shape)
+
+
+def _expand_forward(xp: Any, input: Any, /, shape: tuple[int, ...]) -> Any:
+    return xp.broadcast_to(input, shape)
+
+
+_expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums over what was expanded
+
+
+def _expand_method(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
+    """A view with dimensions of length 1 stretched (and new ones in front); -1 keeps a dimension's length.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([[1], [2]]).expand(-1, 2)
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    shape, given = as_shape(sizes), self._array.shape
+    extra = len(shape) - len(given)
+    if extra < 0:
+        raise RuntimeError(f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of sizes "
+                           f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
+                           f"({len(given)})")  # fmt: skip
+    result = []
+    for dim, size in enumerate(shape):
+        old = given[dim - extra] if dim >= extra else 1
+        if size == -1:
+            if dim < extra:
+                raise RuntimeError(f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing dimension {dim}")
+            size = old
+        elif old not in (1, size):
+            raise RuntimeError(f"The expanded size of the tensor ({size}) must match the existing size ({old}) at "
+                               f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(given)}")  # fmt: skip
+        result.append(size)
+    return _expanded(self, tuple(result))  # type: ignore[no-any-return]
+
+
+Tensor.expand = _expand_method  # type: ignore[attr-defined]
+
+
+@composite
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.expand(other.size())``."""
+    return _expand_method(input, other.shape)
+
+
+@composite
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """A view of the shape ``size``, by broadcasting."""
+    return _expand_method(input, size)
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, expanded to their common shape."""
+    from ..dispatch import broadcast_shapes
+
+    tensors = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    shape = broadcast_shapes(*(each.shape for each in tensors))
+    return tuple(_expand_method(each, shape) for each in tensors)
+
+
+_squeezed = _view("squeeze", lambda xp, input, /, shape: xp.reshape(input, shape, copy=False),
+                  lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
+_unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input, axis=dim),
+                    lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
+
+
+@composite
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """A view without the dimensions of length 1: all of them, or those among ``dim`` (an int or a tuple)."""
+    shape = input._array.shape
+    dims = range(len(shape)) if dim is None else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+    return _squeezed(input, tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims))  # type: ignore[no-any-return]
+
+
+@composite
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A view with a new dimension of length 1 at ``dim``."""
+    ndim = input._array.ndim
+    if not -ndim - 1 <= dim <= ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})")
+    return _unsqueezed(input, dim + ndim + 1 if dim < 0 else dim)  # type: ignore[no-any-return]
+
+
+@composite
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dimensions ``start_dim`` to ``end_dim`` made one; a view where possible.
+
+    >>> import flambeau as torch
+    >>> torch.zeros(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
+    shape = input._array.shape
+    if not shape:
+        return _reshape_method(input, (1,))
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if start == end:
+        return input
+    return _reshape_method(input, shape[:start] + (prod(shape[start : end + 1]),) + shape[end + 1 :])
+
+
+@composite
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """Dimension ``dim`` split into ``sizes``, one of which may be -1."""
+    shape = input._array.shape
+    dim = wrap_dim(dim, len(shape))
+    sizes = as_shape((sizes,))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        sizes = inferred_shape(sizes, (shape[dim],))
+    except RuntimeError:
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
+                           "in the input tensor") from None  # fmt: skip
+    return _reshape_method(input, shape[:dim] + tuple(sizes) + shape[dim + 1 :])
+
+
+@composite
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension, contiguous."""
+    return _reshape_method(input.contiguous(), (-1,))  # type: ignore[attr-defined]
+
+
+# --- order of dimensions ------------------------------------------------------------------------------------------
+
+
+def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(dims)), key=dims.__getitem__))
+
+
+_permuted = _view("permute", lambda xp, input, /, dims: xp.permute_dims(input, dims),
+                  lambda F, g, dims: F.permute(g, _inverse(dims)))  # fmt: skip
+
+
+@composite(method=False)
+def permute(input: Tensor, dims: Any) -> Tensor:
+    """A view with the dimensions in another order."""
+    return _permute_method(input, dims)
+
+
+def _permute_method(self: Tensor, *dims: Any) -> Tensor:
+    ndim = self._array.ndim
+    given = as_shape(dims)
+    if len(given) != ndim:
+        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                           f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(given)}")  # fmt: skip
+    order = tuple(wrap_dim(each, ndim) for each in given)
+    if len(set(order)) != ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return _permuted(self, order)  # type: ignore[no-any-return]
+
+
+Tensor.permute = _permute_method  # type: ignore[attr-defined]
+
+
+def _transpose_forward(xp: Any, input: Any, /, dim0: int, dim1: int) -> Any:
+    order = list(range(input.ndim))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return xp.permute_dims(input, tuple(order))
+
+
+_transposed = _view("transpose", _transpose_forward, lambda F, g, dim0, dim1: F.transpose(g, dim0, dim1))
+_t = _view("t", lambda xp, input: xp.permute_dims(input, tuple(range(input.ndim))[::-1]), lambda F, g: F.t(g))
+
+
+@composite(aliases=("swapaxes", "swapdims"))
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A view with two dimensions swapped."""
+    ndim = input._array.ndim
+    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return _transposed(input, dim0, dim1) if ndim else input
+
+
+@composite
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; a tensor of fewer dimensions itself."""
+    if input._array.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D")
+    return _t(input)  # type: ignore[no-any-return]
+
+
+def _reversed_dims(self: Tensor) -> Tensor:
+    return _permuted(self, tuple(range(self._array.ndim))[::-1])  # type: ignore[no-any-return]
+
+
+def _matrix_transpose(self: Tensor) -> Tensor:
+    if self._array.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor.")
+    return transpose(self, -2, -1)  # type: ignore[no-any-return]
+
+
+Tensor.T = property(_reversed_dims)  # type: ignore[attr-defined]
+Tensor.mT = property(_matrix_transpose)  # type: ignore[attr-defined]
+Tensor.H = property(lambda self: _t(self).conj())  # type: ignore[attr-defined]
+Tensor.mH = property(lambda self: _matrix_transpose(self).conj())  # type: ignore[attr-defined]
+
+
+@composite
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of matrices."""
+    return _matrix_transpose(input).conj()  # type: ignore
+
+
+@composite(aliases=("moveaxis",))
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
+    ndim = input._array.ndim
+    source = [wrap_dim(each, ndim) for each in (source if isinstance(source, (tuple, list)) else (source,))]
+    destination = [wrap_dim(each, ndim) for each in (destination if isinstance(destination, (tuple, list)) else (destination,))]
+    if len(source) != len(destination):
+        raise RuntimeError("movedim: Invalid source or destination dims: source ("
+                           f"{source} dims) should contain the same number of dims as destination ({destination} dims)")  # fmt: skip
+    for name, each in (("source", source), ("destination", destination)):
+        if len(set(each)) != len(each):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({each})")
+    order = [-1] * ndim
+    for s, d in zip(source, destination, strict=True):
+        order[d] = s
+    rest = iter(each for each in range(ndim) if each not in source)
+    return _permuted(input, tuple(next(rest) if each == -1 else each for each in order))  # type: ignore[no-any-return]
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
+@composite
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice at ``index`` of dimension ``dim``, without that dimension; a view."""
+    shape = input._array.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, len(shape))
+    index = int(index)
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return input[(slice(None),) * dim + (index,)]  # type: ignore
+
+
+@composite
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """``length`` slices of dimension ``dim`` from ``start`` on; a view."""
+    dim, start = wrap_dim(dim, input._array.ndim), int(start)
+    size = input._array.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    start = start + size if start < 0 else start
+    if start > size or start < 0:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return input[(slice(None),) * dim + (slice(start, start + length),)]  # type: ignore
+
+
+def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> list[Any]:
+    before: tuple[Any, ...] = (slice(None),) * dim
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(input[(*before, slice(start, start + size), ...)])
+        start += size
+    return parts
+
+
+_split = op(
+    "split", _split_forward, view=True, many=True, public=False, method=False,
+    joint=lambda F, g, sizes, dim: (F.cat(g, dim),),
+)  # fmt: skip
+
+
+@composite
+def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Tensor, ...]:
+    """Views of consecutive slices of ``dim``: of a given size each (the last may be smaller), or of the sizes listed."""
+    sections = split_size if split_size_or_sections is None else split_size_or_sections
+    if not tensor._array.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = wrap_dim(dim, tensor._array.ndim)
+    length = tensor._array.shape[dim]
+    if isinstance(sections, (tuple, list)):
+        sizes = tuple(int(each) for each in sections)
+        if sum(sizes) != length or min(sizes, default=0) < 0:
+            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
+                               f"{dim}), but got split_sizes={list(sizes)}")  # fmt: skip
+    else:
+        step = int(sections)
+        if step < 0 or (step == 0 and length):
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
+        sizes = tuple(min(step, length - start) for start in range(0, length, max(step, 1))) or (0,)
+    return _split(tensor, sizes, dim)  # type: ignore[no-any-return]
+
+
+@composite(aliases=("unsafe_split_with_sizes",))
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive slices of ``dim``, of the sizes listed."""
+    return split(input, list(split_sizes), dim)  # type: ignore[no-any-return]
+
+
+@composite
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most ``chunks`` views of consecutive slices of ``dim``, of equal size but for the last."""
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    dim = wrap_dim(dim, input._array.ndim)
+    length = input._array.shape[dim]
+    if not length:
+        return split(input, [0] * chunks, dim)  # type: ignore[no-any-return]
+    return split(input, -(-length // chunks), dim)  # type: ignore[no-any-return]
+
+
+def _unbind_forward(xp: Any, input: Any, /, dim: int = 0) -> list[Any]:
+    before: tuple[Any, ...] = (slice(None),) * dim
+    return [input[(*before, index, ...)] for index in range(input.shape[dim])]
+
+
+_unbind = op("unbind", _unbind_forward, view=True, many=True, public=False, method=False,
+             joint=lambda F, g, dim: (F.stack(g, dim),))  # fmt: skip
+
+
+@composite
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of all slices along ``dim``, without that dimension."""
+    if not input._array.ndim:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    dim = wrap_dim(dim, input._array.ndim)
+    return _unbind(input, dim) if input._array.shape[dim] else ()
+
+
+def _diagonal_forward(xp: Any, input: Any, /, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    rows, columns = input.shape[dim1], input.shape[dim2]
+    length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    rest = [each for each in range(input.ndim) if each not in (dim1, dim2)]
+    moved = xp.permute_dims(input, (*rest, dim1, dim2))
+    flat = xp.reshape(moved, (*moved.shape[:-2], rows * columns))
+    start = offset if offset >= 0 else -offset * columns
+    return flat[..., start : start + length * (columns + 1) : columns + 1][..., :length]
+
+
+_diagonal = _view(
+    "diagonal", _diagonal_forward,
+    lambda F, g, input_shape, offset, dim1, dim2: F.diagonal_backward(g, input_shape, offset, dim1, dim2),
+)  # fmt: skip
+
+
+def _put_view(xp: Any, input: Any, value: Any, /, view: str, params: tuple[Any, ...]) -> Any:
+    from ..op import OPS
+
+    made = xp.asarray(input, copy=True)
+    OPS[view].forward(xp, made, *params)[...] = value
+    return made
+
+
+view_scatter = op(
+    "view_scatter", _put_view, public=False, method=False, out=False, backward_name="CopySlices",
+    doc="``input`` with what the view operation ``view`` shows of it replaced by ``value``.",
+    input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
+    value=lambda F, g, view, params: getattr(F, view)(g, *params),
+)  # fmt: skip
+
+
+@composite
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonal of dimensions ``dim1`` and ``dim2``, as the last dimension."""
+    ndim = input._array.ndim
+    dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return _diagonal(input, offset, dim1, dim2)  # type: ignore[no-any-return]
+
+
+def _diagonal_backward_forward(xp: Any, input: Any, /, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+    rows, columns, length = shape[dim1], shape[dim2], input.shape[-1]
+    row = xp.expand_dims(xp.arange(length) + max(-offset, 0), axis=1)
+    at_row = xp.astype(row == xp.arange(rows), input.dtype)
+    at_column = xp.astype(xp.expand_dims(xp.arange(length) + max(offset, 0), axis=1) == xp.arange(columns), input.dtype)
+    spread = xp.matmul(xp.expand_dims(input, axis=-2) * xp.matrix_transpose(at_row), at_column)
+    rest = [each for each in range(len(shape)) if each not in (dim1, dim2)]
+    return xp.permute_dims(spread, _inverse((*rest, dim1, dim2)))
+
+
+op(
+    "diagonal_backward", _diagonal_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2),
+)  # fmt: skip
+op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
+

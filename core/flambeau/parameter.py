@@ -1,0 +1,76 @@
+"""``Parameter`` and ``Buffer``: tensors that a Module registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .op import register_plain
+from ._tensor import Tensor
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class Parameter(Tensor):
+    """A tensor that is a parameter of the Module it is assigned to.
+
+    Args:
+        data: the values; memory is shared.
+        requires_grad: whether it wants a gradient.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            from .creation import empty
+
+            data = empty(0)
+        made = data.data._as(cls)
+        made._view = None
+        made.requires_grad = requires_grad
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        made = type(self)(self.data.clone(), self.requires_grad)
+        memo[id(self)] = made
+        return made
+
+    def __repr__(self, **kwargs: Any) -> str:
+        return "Parameter containing:\n" + super().__repr__(**kwargs)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from .serialization import reduce_parameter
+
+        return reduce_parameter(self)
+
+
+class _BufferMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.__dict__.get("_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that is a buffer of the Module it is assigned to; ``persistent`` ones are in its ``state_dict``."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            from .creation import empty
+
+            data = empty(0)
+        made = data.detach().requires_grad_(data.requires_grad)
+        made.__dict__["_is_buffer"] = True
+        made.__dict__["persistent"] = persistent
+        return made
+
+
+Parameter.__module__ = "flambeau.nn.parameter"
+register_plain(Parameter)

@@ -1,0 +1,33 @@
+"""Named tuples for operations with several results, printed as PyTorch prints them."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["make"]
+
+
+def make(name: str, fields: Sequence[str]) -> Any:
+    """The class ``torch.return_types.name``; constructed from an iterable of its fields' values."""
+    base: Any = namedtuple(name, fields)  # noqa: PYI024 (fields are not known statically)
+
+    def __new__(cls: Any, values: Iterable[Any]) -> Any:
+        return tuple.__new__(cls, values)
+
+    def __repr__(self: Any) -> str:
+        parts = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{parts})"
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        return _rebuild, (name, tuple(fields), tuple(self))
+
+    members = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
+    made = type(name, (base,), {**members, "__module__": "flambeau.return_types"})
+    globals()[name] = made
+    return made
+
+
+def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return globals().get(name, make(name, fields))(values)

@@ -1,0 +1,148 @@
+"""Where a storage was when it was saved, and where it goes when it is loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import flambeau as torch
+
+__all__ = [
+    "default_restore_location",
+    "location_tag",
+    "register_package",
+    "restorer",
+    "validate_cuda_device",
+]
+
+Tagger = Callable[[Any], str | None]
+Deserializer = Callable[[Any, str], Any]
+Restorer = Callable[[Any, str], Any]
+
+_registry: list[tuple[int, Tagger, Deserializer]] = []
+
+
+def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) -> None:
+    """Add a kind of place where storages can be.
+
+    Args:
+        priority: packages are asked in ascending order; the first that does not answer None decides.
+        tagger: ``tagger(storage)`` is the name of the storage's location, if it is of this kind.
+        deserializer: ``deserializer(storage, location)`` is the storage, moved from host memory to there.
+
+    >>> import flambeau as torch
+    >>> torch.serialization.register_package(90, lambda storage: None, lambda storage, location: None)
+    """
+    _registry.append((priority, tagger, deserializer))
+    _registry.sort(key=lambda package: package[0])
+
+
+def location_tag(storage: Any) -> str:
+    """Return the name of the place where ``storage`` is, such as ``"cpu"`` or ``"cuda:0"``.
+
+    >>> import flambeau as torch
+    >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
+    'cpu'
+    """
+    for _, tagger, _ in _registry:
+        location = tagger(storage)
+        if location:
+            return location
+    raise RuntimeError(f"don't know how to determine data location of {_typename(storage)}")
+
+
+def default_restore_location(storage: Any, location: str) -> Any:
+    """Return ``storage``, moved to ``location``.
+
+    Raises:
+        RuntimeError: the location is of no known kind, or is a device that is not there.
+
+    >>> import flambeau as torch
+    >>> storage = torch.ones(2).untyped_storage()
+    >>> torch.serialization.default_restore_location(storage, "cpu") is storage
+    True
+    """
+    for _, _, deserializer in _registry:
+        result = deserializer(storage, location)
+        if result is not None:
+            return result
+    raise RuntimeError(
+        f"don't know how to restore data location of {_typename(storage)} (tagged with {location})"
+    )
+
+
+def restorer(map_location: Any) -> Restorer:
+    """The function from a storage and its saved location to the storage in the place ``map_location`` says."""
+    if map_location is None:
+        return default_restore_location
+    if isinstance(map_location, Mapping):
+        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+    if isinstance(map_location, bytes):
+        map_location = map_location.decode()
+    if isinstance(map_location, str | torch.device):
+        return lambda storage, location: default_restore_location(storage, str(map_location))
+
+    def restore(storage: Any, location: str) -> Any:
+        result = map_location(storage, location)
+        return default_restore_location(storage, location) if result is None else result
+
+    return restore
+
+
+def validate_cuda_device(location: str) -> int:
+    """Return the index of the CUDA device that ``location`` names.  RuntimeError if it is not there."""
+    advice = (
+        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
+        "to map your storages to the CPU."
+    )
+    if not torch.cuda.is_available():
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. " + advice
+        )
+    index = torch.device(location).index or 0
+    count = torch.cuda.device_count()
+    if index >= count:
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {count}. "
+            "Please use torch.load with map_location to map your storages to an existing device."
+        )
+    return index
+
+
+def _typename(storage: Any) -> str:
+    return f"{type(storage).__module__}.{type(storage).__name__}"
+
+
+# --- the kinds of places there are ---
+
+
+def _tag_cpu(storage: Any) -> str | None:
+    return "cpu" if storage.device.type == "cpu" else None
+
+
+def _restore_cpu(storage: Any, location: str) -> Any:
+    return storage if location == "cpu" else None
+
+
+def _restore_cuda(storage: Any, location: str) -> Any:
+    if not re.match(r"cuda(:|\d|$)", location):
+        return None
+    return storage.to(device=torch.device("cuda", validate_cuda_device(location)))
+
+
+def _tag_device(storage: Any) -> str | None:
+    return str(storage.device)
+
+
+def _restore_device(storage: Any, location: str) -> Any:
+    try:
+        device = torch.device(location)
+    except RuntimeError:  # not the name of a device
+        return None
+    return storage.to(device=device)
+
+
+register_package(10, _tag_cpu, _restore_cpu)
+register_package(20, lambda storage: None, _restore_cuda)
+register_package(100, _tag_device, _restore_device)

@@ -1,0 +1,175 @@
+"""What things are called in a file: by PyTorch's names, so that flambeau and PyTorch read each other's."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter, OrderedDict
+from functools import cache
+from typing import Any
+
+import flambeau as torch
+
+from .. import dtypes
+from ..aliases import face
+from ..parameter import Parameter
+from . import rebuild
+
+__all__ = ["StorageType", "known", "may_be_called", "public", "storage_type", "torch_name"]
+
+DTYPES = {
+    "Double": dtypes.float64,
+    "Float": dtypes.float32,
+    "Half": dtypes.float16,
+    "BFloat16": dtypes.bfloat16,
+    "Long": dtypes.int64,
+    "Int": dtypes.int32,
+    "Short": dtypes.int16,
+    "Char": dtypes.int8,
+    "Byte": dtypes.uint8,
+    "Bool": dtypes.bool_,
+    "ComplexDouble": dtypes.complex128,
+    "ComplexFloat": dtypes.complex64,
+}
+_TORCH_ROOTS = {"flambeau": "torch", "flambeau_vision": "torchvision"}
+_OUR_ROOTS = {torch_root: root for root, torch_root in _TORCH_ROOTS.items()}
+_PREFIX_OF = {dtype: prefix for prefix, dtype in DTYPES.items()}
+
+
+class StorageType:
+    """A typed storage class as a file names it, such as ``FloatStorage``: no more than a dtype.
+
+    Raises:
+        KeyError: there is no storage class of that name.
+
+    >>> from flambeau.serialization import StorageType
+    >>> print(StorageType("LongStorage"))
+    StorageType(dtype=torch.int64)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._dtype = DTYPES[name.removesuffix("Storage")]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self._dtype
+
+    def __str__(self) -> str:
+        return f"StorageType(dtype={self.dtype})"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+@cache
+def storage_type(dtype: torch.dtype) -> StorageType:
+    """The storage type that a file gives to elements of ``dtype``.  KeyError if there is none."""
+    return StorageType(f"{_PREFIX_OF[dtype]}Storage")
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """How pickles of protocol 2 spell bytes."""
+    if encoding != "latin1":
+        raise ValueError(f"bytes are encoded as latin1, not {encoding!r}")
+    return text.encode(encoding)
+
+
+def get_layout(name: str) -> Any:
+    return getattr(torch, name.removeprefix("torch."))
+
+
+@cache
+def known() -> dict[str, Any]:
+    """All that a file may name and still be loaded with ``weights_only=True``."""
+    named: dict[str, Any] = {
+        "collections.OrderedDict": OrderedDict,
+        "collections.Counter": Counter,
+        "_codecs.encode": encode,
+        "builtins.bytearray": bytearray,
+        "builtins.set": set,
+        "builtins.complex": complex,
+        "torch.Size": torch.Size,
+        "torch.Tensor": torch.Tensor,
+        "torch.device": torch.device,
+        "torch.nn.parameter.Parameter": Parameter,
+        "torch.serialization._get_layout": get_layout,
+        "torch.storage.UntypedStorage": torch.UntypedStorage,
+        "torch.storage.TypedStorage": torch.TypedStorage,
+        "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
+        "torch._utils._rebuild_tensor": rebuild.plain_tensor,
+        "torch._utils._rebuild_tensor_v2": rebuild.tensor,
+        "torch._utils._rebuild_tensor_v3": rebuild.tensor_of_dtype,
+        "torch._utils._rebuild_parameter": rebuild.parameter,
+        "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
+    }
+    for dtype in dtypes.ALL:
+        named[str(dtype)] = dtype
+    for prefix in DTYPES:
+        for module in ("torch", "torch.cuda"):
+            named[f"{module}.{prefix}Storage"] = StorageType(f"{prefix}Storage")
+        if hasattr(torch, f"{prefix}Tensor"):
+            named[f"torch.{prefix}Tensor"] = getattr(torch, f"{prefix}Tensor")
+    return named
+
+
+def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
+    """The module and name under which PyTorch knows a class, function or constant; None if it is not flambeau's.
+
+    ``name`` is the name of a constant, which, unlike a class, cannot be asked for it.
+    """
+    if id(thing) in _known_names():
+        module, _, name = _known_names()[id(thing)].rpartition(".")
+        return module, name
+    if name is not None:
+        return ("torch", name) if _is_ours(type(thing).__module__) else None
+    if not _is_ours(thing.__module__):
+        return None
+    name = thing.__qualname__
+    root, *path = face(thing.__module__).split(".")
+    root = _TORCH_ROOTS.get(root, root)
+    for length in range(len(path)):  # PyTorch may define it in another module, but has it where it is public
+        module = ".".join([root, *path[:length]])
+        if _find(module, name) is thing:
+            return module, name
+    return ".".join([root, *path]), name
+
+
+def may_be_called(thing: Any, module: str, name: str) -> bool:
+    """Whether ``module.name`` is PyTorch's name for ``thing``: where it is public, or in some module below that."""
+    own = torch_name(thing)
+    return own is not None and own[1] == name and f"{module}.".startswith(f"{own[0]}.")
+
+
+@cache
+def _known_names() -> dict[int, str]:
+    return {id(thing): name for name, thing in known().items() if not isinstance(thing, StorageType)}
+
+
+def _is_ours(module: str | None) -> bool:
+    return module is not None and module.partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
+
+
+def public(module: str, name: str) -> Any:
+    """What PyTorch calls ``module.name``: there, or in the nearest module above it that has the name.
+
+    Raises:
+        AttributeError: flambeau has nothing of that name.
+    """
+    above = module
+    while above:
+        found = _find(above, name)
+        if found is not None:
+            return found
+        above = above.rpartition(".")[0]
+    raise AttributeError(f"flambeau has no {module}.{name}")
+
+
+def _find(module: str, name: str) -> Any:
+    root, dot, rest = module.partition(".")
+    try:
+        found: Any = importlib.import_module(_OUR_ROOTS[root] + dot + rest)
+    except ModuleNotFoundError:
+        return None
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found

@@ -1,0 +1,214 @@
+"""Settings of ``save`` and ``load`` that outlive a call, and the classes that files may name."""
+
+from __future__ import annotations
+
+import enum
+import mmap
+import sys
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = [
+    "LoadEndianness",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "get_safe_globals",
+    "is_skipping_data",
+    "safe_globals",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+    "skip_data",
+]
+
+SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
+
+_MAP_PRIVATE = getattr(mmap, "MAP_PRIVATE", None)  # Windows has neither
+_MAP_SHARED = getattr(mmap, "MAP_SHARED", None)
+
+
+class LoadEndianness(enum.Enum):
+    """The byte order to assume in files that do not say theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+_load_endianness: LoadEndianness | None = None
+_computes_crc32 = True
+_mmap_flags: int | None = _MAP_PRIVATE
+_skips_data: ContextVar[bool] = ContextVar("skip_data", default=False)
+_safe_globals: list[SafeGlobal] = []
+
+
+# --- byte order, checksums, memory mapping ---
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """Return the byte order assumed in files that do not say theirs; None, which is little-endian, unless set."""
+    return _load_endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Set the byte order to assume in files that do not say theirs.
+
+    >>> import flambeau as torch
+    >>> torch.serialization.set_default_load_endianness(torch.serialization.LoadEndianness.BIG)
+    >>> torch.serialization.set_default_load_endianness(None)
+    """
+    global _load_endianness
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    _load_endianness = endianness
+
+
+def assumed_byteorder() -> str:
+    """The byte order of a file that does not say it: ``"little"`` or ``"big"``."""
+    return {LoadEndianness.NATIVE: sys.byteorder, LoadEndianness.BIG: "big"}.get(_load_endianness, "little")
+
+
+def get_crc32_options() -> bool:
+    """Return whether ``set_crc32_options`` asks for checksums."""
+    return _computes_crc32
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Ask for checksums in saved files, or not.  They are written in any case, and never needed by ``load``."""
+    global _computes_crc32
+    _computes_crc32 = compute_crc32
+
+
+def get_default_mmap_options() -> int | None:
+    """Return how ``load(mmap=True)`` maps files: ``mmap.MAP_PRIVATE`` unless set otherwise."""
+    return _mmap_flags
+
+
+class set_default_mmap_options:
+    """Set how ``load(mmap=True)`` maps files, for good, or inside a ``with`` block.
+
+    Args:
+        flags: ``mmap.MAP_PRIVATE`` (writing to a loaded tensor leaves the file alone) or ``mmap.MAP_SHARED``.
+
+    >>> import flambeau as torch, mmap
+    >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+    ...     torch.serialization.get_default_mmap_options() == mmap.MAP_SHARED
+    True
+    """
+
+    def __init__(self, flags: int) -> None:
+        global _mmap_flags
+        if _MAP_PRIVATE is None:
+            raise RuntimeError("Changing the default mmap options is currently not supported for Windows")
+        if flags not in (_MAP_PRIVATE, _MAP_SHARED):
+            raise ValueError(
+                "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
+                f"mmap.MAP_SHARED, but got {flags}"
+            )
+        self._previous, _mmap_flags = _mmap_flags, flags
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        global _mmap_flags
+        _mmap_flags = self._previous
+
+
+class skip_data:
+    """Inside this context, ``save`` leaves the place of the data empty, and ``load`` does not read it.
+
+    >>> import flambeau as torch, io
+    >>> file = io.BytesIO()
+    >>> torch.save(torch.ones(2), file)
+    >>> with torch.serialization.skip_data():
+    ...     torch.load(io.BytesIO(file.getvalue())).shape
+    torch.Size([2])
+    """
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self) -> None:
+        self._token = _skips_data.set(True)
+
+    def __exit__(self, *exception: object) -> None:
+        _skips_data.reset(self._token)
+
+
+def is_skipping_data() -> bool:
+    return _skips_data.get()
+
+
+# --- what files may name ---
+
+
+def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
+    """Let ``load(weights_only=True)`` use these classes and functions when a file names them.
+
+    Args:
+        safe_globals: classes and functions, or pairs of one and the name that files have for it.
+
+    >>> import flambeau as torch, fractions
+    >>> torch.serialization.add_safe_globals([fractions.Fraction])
+    >>> torch.serialization.get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    >>> torch.serialization.clear_safe_globals()
+    """
+    _safe_globals.extend(each for each in safe_globals if each not in _safe_globals)
+
+
+def get_safe_globals() -> list[SafeGlobal]:
+    """Return what ``add_safe_globals`` has added."""
+    return list(_safe_globals)
+
+
+def clear_safe_globals() -> None:
+    """Forget what ``add_safe_globals`` has added."""
+    _safe_globals.clear()
+
+
+class safe_globals:
+    """``add_safe_globals`` inside a ``with`` block.
+
+    >>> import flambeau as torch, fractions
+    >>> with torch.serialization.safe_globals([fractions.Fraction]):
+    ...     len(torch.serialization.get_safe_globals())
+    1
+    """
+
+    def __init__(self, safe_globals: Sequence[SafeGlobal]) -> None:
+        self.safe_globals = safe_globals
+
+    def __enter__(self) -> None:
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *exception: object) -> None:
+        for each in self.safe_globals:
+            if each in _safe_globals:
+                _safe_globals.remove(each)
+
+
+def safe_globals_by_name() -> dict[str, Any]:
+    """What has been declared safe, by the full name that files have for it."""
+    named = {}
+    for each in _safe_globals:
+        if not isinstance(each, tuple):
+            named[f"{each.__module__}.{each.__qualname__}"] = each
+            continue
+        if len(each) != 2:
+            raise ValueError(
+                "Expected tuple of length 2 (global, str of callable full path), "
+                f"but got tuple of length: {len(each)}"
+            )
+        thing, name = each
+        if not isinstance(name, str):
+            raise TypeError(
+                f"Expected second item in tuple to be str of callable full path, but got: {type(name)}"
+            )
+        named[name] = thing
+    return named

@@ -1,0 +1,260 @@
+"""Pickling under PyTorch's names, and unpickling that runs no code but what has been allowed."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import FunctionType
+from typing import IO, Any
+
+import flambeau as torch
+
+from ..parameter import Parameter
+from . import names
+from .options import safe_globals_by_name
+
+__all__ = ["SafeUnpickler", "pickler_class", "standard_pickler", "unpickler_class", "unsafe_globals"]
+
+_pickle: Any = pickle  # whose implementation in Python, unlike the one in C, can be told how to write names
+_old_names: dict[tuple[str, str], tuple[str, str]] = _pickle._compat_pickle.NAME_MAPPING
+_old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
+
+
+# --- writing ---
+
+
+@cache
+def pickler_class(base: type) -> type:
+    """A subclass of a pickler class that gives what is flambeau's the names it has in PyTorch."""
+
+    class Pickler(base):  # type: ignore[misc, valid-type]
+        def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
+            super().__init__(file, protocol=protocol)
+            self._persistent_id = persistent_id
+
+        def persistent_id(self, thing: Any) -> Any:
+            return self._persistent_id(thing)
+
+        def reducer_override(self, thing: Any) -> Any:
+            return (names.get_layout, (str(thing),)) if isinstance(thing, torch.layout) else NotImplemented
+
+        def save_global(self, thing: Any, name: str | None = None) -> None:
+            torch_name = names.torch_name(thing, name)
+            if torch_name is None:
+                super().save_global(thing, name)
+                return
+            if self.proto >= 4:
+                for part in torch_name:
+                    self.save(part)
+                self.write(pickle.STACK_GLOBAL)
+            else:
+                self.write(pickle.GLOBAL + "{}\n{}\n".format(*torch_name).encode())
+            self.memoize(thing)
+
+    if base is _pickle._Pickler:
+        Pickler.dispatch = base.dispatch | {FunctionType: Pickler.save_global}  # type: ignore[attr-defined]
+    return Pickler
+
+
+def standard_pickler() -> type:
+    return pickler_class(_pickle._Pickler)
+
+
+# --- reading anything ---
+
+
+@cache
+def unpickler_class(base: type) -> type:
+    """A subclass of an unpickler class that finds what PyTorch's names stand for in flambeau."""
+
+    class Unpickler(base):  # type: ignore[misc, valid-type]
+        def find_class(self, module: str, name: str) -> Any:
+            if name.endswith("Storage") and name.removesuffix("Storage") in names.DTYPES:
+                return names.StorageType(name)
+            known = names.known().get(f"{module}.{name}")
+            if known is not None and module.partition(".")[0] == "torch":
+                return known
+            if module.partition(".")[0] in ("torch", "torchvision"):
+                return names.public(module, name)
+            return super().find_class(module, name)
+
+    return Unpickler
+
+
+# --- reading what is allowed ---
+
+
+class _Dispatch(dict[int, Any]):
+    def __missing__(self, opcode: int) -> Any:
+        raise pickle.UnpicklingError(f"Unsupported operand {opcode}")
+
+
+# Opcodes that put together numbers, text and the built-in containers; those that do more are methods below.
+_PLAIN_OPCODES = [getattr(pickle, name)[0] for name in """
+    MARK STOP POP POP_MARK DUP NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT
+    BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8 STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE BINUNICODE8
+    SHORT_BINUNICODE EMPTY_LIST LIST EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_DICT DICT EMPTY_SET FROZENSET
+    GET BINGET LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE PROTO FRAME GLOBAL STACK_GLOBAL
+""".split()]  # fmt: skip
+
+
+class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
+    """Unpickles tensors, plain Python data, and instances of classes that have been declared safe.
+
+    A class or function is looked up in a table, never imported, and only what the table holds is called.
+    """
+
+    BLOCKED = frozenset({"sys", "os", "posix", "nt"})
+
+    def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
+        super().__init__(file, encoding=encoding)
+        self._users = safe_globals_by_name()
+        self._safe = {id(thing) for thing in (*names.known().values(), *self._users.values())}
+
+    def find_class(self, module: str, name: str) -> Any:
+        if self.proto < 3:
+            module, name = _old_names.get((module, name), (_old_modules.get(module, module), name))
+        path = f"{module}.{name}"
+        if module in self.BLOCKED:
+            raise pickle.UnpicklingError(
+                f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked."
+            )
+        for table in (names.known(), self._users):
+            if path in table:
+                return table[path]
+        for thing in self._users.values():
+            if names.may_be_called(thing, module, name):
+                return thing
+        path = path.removeprefix("builtins.")
+        raise pickle.UnpicklingError(
+            f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
+            f"Please use `torch.serialization.add_safe_globals([{path}])` or the "
+            f"`torch.serialization.safe_globals([{path}])` context manager to allowlist this global "
+            "if you trust this class/function."
+        )
+
+    def is_safe(self, thing: Any) -> bool:
+        return id(thing) in self._safe
+
+    def call(self) -> None:
+        args = self.stack.pop()
+        function = self.stack[-1]
+        if not self.is_safe(function):
+            raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
+        self.stack[-1] = function(*args)
+
+    def make(self) -> None:
+        args = self.stack.pop()
+        cls = self.stack.pop()
+        if not self.is_safe(cls) or not isinstance(cls, type):
+            raise pickle.UnpicklingError(
+                "Can only create new object for nn.Parameter or classes allowlisted "
+                f"via `add_safe_globals` but got {cls}"
+            )
+        self.append(cls.__new__(cls, *args))
+
+    def build(self) -> None:
+        made = self.stack[-2]
+        if type(made) is torch.Tensor and isinstance(self.stack[-1], tuple):  # as the oldest files have it
+            made.set_(*self.stack.pop())
+        elif type(made) in (OrderedDict, Parameter) or self.is_safe(type(made)):
+            super().load_build()
+        else:
+            raise pickle.UnpicklingError(
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted "
+                f"via `add_safe_globals`, but got {type(made)}"
+            )
+
+    def append_one(self) -> None:
+        self._check_container("append to lists", list, self.stack[-2])
+        super().load_append()
+
+    def append_many(self) -> None:
+        self._check_container("extend lists", list, self.metastack[-1][-1])
+        super().load_appends()
+
+    def add_many(self) -> None:
+        self._check_container("add to sets", set, self.metastack[-1][-1])
+        super().load_additems()
+
+    def set_one(self) -> None:
+        self._check_mapping("SETITEM", self.stack[-3])
+        super().load_setitem()
+
+    def set_many(self) -> None:
+        self._check_mapping("SETITEMS", self.metastack[-1][-1])
+        super().load_setitems()
+
+    def load_persistent(self) -> None:
+        saved_id = self.stack.pop()
+        if not isinstance(saved_id, tuple | int):
+            raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
+        if isinstance(saved_id, tuple) and saved_id and saved_id[0] not in ("storage", b"storage"):
+            raise pickle.UnpicklingError(
+                f"Only persistent_load of storage is allowed, but got {type(saved_id[0])}"
+            )
+        self.append(self.persistent_load(saved_id))
+
+    @staticmethod
+    def _check_container(what: str, cls: type, container: Any) -> None:
+        if type(container) is not cls:
+            raise pickle.UnpicklingError(f"Can only {what}, but got {type(container)}")
+
+    @staticmethod
+    def _check_mapping(opcode: str, container: Any) -> None:
+        if type(container) not in (dict, OrderedDict, Counter):
+            raise pickle.UnpicklingError(
+                f"Can only {opcode} for dict, collections.OrderedDict, "
+                f"collections.Counter, but got {type(container)}"
+            )
+
+    dispatch = _Dispatch(
+        {code: _pickle._Unpickler.dispatch[code] for code in _PLAIN_OPCODES}
+        | {
+            pickle.REDUCE[0]: call,
+            pickle.NEWOBJ[0]: make,
+            pickle.BUILD[0]: build,
+            pickle.APPEND[0]: append_one,
+            pickle.APPENDS[0]: append_many,
+            pickle.ADDITEMS[0]: add_many,
+            pickle.SETITEM[0]: set_one,
+            pickle.SETITEMS[0]: set_many,
+            pickle.BINPERSID[0]: load_persistent,
+        }
+    )
+
+
+def unsafe_globals(data: bytes) -> list[str]:
+    """The names in a pickle of protocol 2 or later that ``SafeUnpickler`` would refuse."""
+    unpickler = SafeUnpickler(io.BytesIO())
+    unsafe = []
+    for module, name in sorted(set(_named_globals(data))):
+        try:
+            unpickler.find_class(module, name)
+        except pickle.UnpicklingError:
+            unsafe.append(f"{module}.{name}")
+    return unsafe
+
+
+def _named_globals(data: bytes) -> Iterator[tuple[str, str]]:
+    import pickletools
+
+    pushed: list[Any] = []  # strings, and None for anything else
+    memo: dict[Any, Any] = {}
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name == "GLOBAL":
+            module, _, name = str(argument).partition(" ")
+            yield _old_names.get((module, name), (_old_modules.get(module, module), name))
+        elif opcode.name == "STACK_GLOBAL":
+            yield pushed[-2], pushed[-1]
+        elif "PUT" in opcode.name:
+            memo[argument] = pushed[-1]
+        elif opcode.name == "MEMOIZE":
+            memo[len(memo)] = pushed[-1]
+        elif "GET" in opcode.name:
+            pushed.append(memo[argument])
+        else:
+            pushed.append(argument if "UNICODE" in opcode.name else None)

@@ -1,0 +1,170 @@
+"""How tensors and parameters are taken apart for a pickle, and put together again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import flambeau as torch
+
+from ..dtype import uint16, uint32, uint64
+
+__all__ = [
+    "copy_sharing_storage",
+    "from_type",
+    "parameter",
+    "parameter_with_state",
+    "plain_tensor",
+    "reduce_parameter",
+    "reduce_tensor",
+    "tensor",
+    "tensor_of_dtype",
+]
+
+Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
+
+# What autograd keeps on a tensor; hooks are not saved, as in PyTorch.
+_NOT_STATE = frozenset({"_accumulator", "_hooks", "_post_accumulate_hooks", "_retains_grad"})
+# PyTorch has no typed storage of these: it saves bytes, and the dtype beside them.
+_UNTYPED = frozenset({uint16, uint32, uint64})
+
+
+# --- taking apart ---
+
+
+def reduce_tensor(tensor: torch.Tensor) -> Reduced:
+    """A tensor as its storage and its place in it, for ``Tensor.__reduce_ex__``."""
+    function, args = _reduce_plain(tensor)
+    state = _state(tensor)
+    if type(tensor) is torch.Tensor and not state:
+        return function, args
+    return from_type, (function, type(tensor), args, state)
+
+
+def reduce_parameter(parameter_: torch.Tensor) -> Reduced:
+    """A parameter as its data, for ``Parameter.__reduce_ex__``."""
+    args = (parameter_.data, parameter_.requires_grad, OrderedDict())
+    state = _state(parameter_)
+    return (parameter_with_state, (*args, state)) if state else (parameter, args)
+
+
+def _reduce_plain(source: torch.Tensor) -> Reduced:
+    storage = source.untyped_storage()
+    place = (source.storage_offset(), tuple(source.size()), source.stride())
+    if source.dtype in _UNTYPED:
+        return tensor_of_dtype, (storage, *place, source.requires_grad, OrderedDict(), source.dtype)
+    typed = torch.TypedStorage(wrap_storage=storage, dtype=source.dtype)
+    return tensor, (typed, *place, source.requires_grad, OrderedDict())
+
+
+def _state(source: torch.Tensor) -> dict[str, Any]:
+    return {name: value for name, value in vars(source).items() if name not in _NOT_STATE}
+
+
+def copy_sharing_storage(source: torch.Tensor, memo: dict[Any, Any]) -> torch.Tensor:
+    """A copy of a tensor for ``deepcopy``: tensors that share a storage have copies that share a copy of it."""
+    storage = source.untyped_storage()
+    copies = memo.setdefault("flambeau storages", {})
+    key = (str(storage.device), storage.data_ptr() or id(source))
+    if key not in copies:
+        copies[key] = (storage.clone(), storage)  # the original is kept, for its address is the key
+    return _on_storage(copies[key][0], source.dtype, source.storage_offset(), source.size(), source.stride())
+
+
+# --- putting together ---
+
+
+def tensor(
+    storage: torch.TypedStorage,
+    storage_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Mapping[str, bool] | None = None,
+) -> torch.Tensor:
+    """A tensor on a typed storage."""
+    made = plain_tensor(storage, storage_offset, size, stride)
+    return _finish(made, requires_grad, metadata)
+
+
+def tensor_of_dtype(
+    storage: torch.UntypedStorage | torch.TypedStorage,
+    storage_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    backward_hooks: Any,
+    dtype: torch.dtype,
+    metadata: Mapping[str, bool] | None = None,
+) -> torch.Tensor:
+    """A tensor on a storage that does not know the dtype of its elements."""
+    untyped = storage.untyped()
+    return _finish(_on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
+
+
+def plain_tensor(
+    storage: torch.TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]
+) -> torch.Tensor:
+    """A tensor as the oldest files have it."""
+    return _on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
+
+
+def parameter(data: torch.Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
+    return torch.nn.Parameter(data, requires_grad)
+
+
+def parameter_with_state(data: torch.Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
+    return _set_state(torch.nn.Parameter(data, requires_grad), state)
+
+
+def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Any:
+    """A tensor of a subclass, or with attributes of its own."""
+    made = function(*args)
+    if type(made) is not cls:
+        made = made.as_subclass(cls)
+    return _set_state(made, state)
+
+
+def _on_storage(
+    storage: torch.UntypedStorage, dtype: torch.dtype, offset: int, size: Sequence[int], stride: Sequence[int]
+) -> torch.Tensor:
+    _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
+    return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
+
+
+def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]) -> None:
+    """A file must not have us read, or write, outside of the storage."""
+    if offset < 0 or len(size) != len(stride) or any(number < 0 for number in (*size, *stride)):
+        raise RuntimeError(
+            f"invalid tensor: sizes {list(size)}, strides {list(stride)}, storage offset {offset}"
+        )
+    if 0 in size:
+        return
+    needed = (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))) * itemsize
+    if needed > nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {nbytes}"
+        )
+
+
+def _finish(made: torch.Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> torch.Tensor:
+    """Apply what PyTorch leaves undone in memory (conjugation, negation), and ask for a gradient."""
+    if metadata and metadata.get("conj"):
+        made = made.conj().resolve_conj()
+    if metadata and metadata.get("neg"):
+        made = -made
+    return made.requires_grad_(requires_grad)
+
+
+def _set_state(made: Any, state: Any) -> Any:
+    if hasattr(type(made), "__setstate__") and type(made).__setstate__ is not torch.Tensor.__setstate__:
+        made.__setstate__(state)
+        return made
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    vars(made).update({name: value for name, value in (attributes or {}).items() if name not in _NOT_STATE})
+    for name, value in (slots or {}).items():
+        setattr(made, name, value)
+    return made

@@ -1,0 +1,57 @@
+"""``torch.Size``: a shape."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+__all__ = ["Size"]
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple of ints.
+
+    >>> import flambeau as torch
+    >>> torch.Size([2, 3]).numel(), torch.zeros(2, 3).size()[1:]
+    (6, torch.Size([3]))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, sizes: Any = ()) -> Size:
+        made = tuple.__new__(cls, sizes)
+        for position, each in enumerate(made):
+            if type(each) is not int and not hasattr(each, "__index__"):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(each).__name__}')")
+        return made
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    __str__ = __repr__
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: Any) -> Size:  # type: ignore[override]
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(tuple.__add__(other, self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)

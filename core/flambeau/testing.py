@@ -1,0 +1,442 @@
+"""Helpers for tests: comparing what should be close, random tensors of any kind, checks of printed text."""
+
+from __future__ import annotations
+
+import cmath
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import flambeau as torch
+
+from .filecheck import FileCheck
+
+__all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]
+
+Message = str | Callable[[str], str] | None
+Tolerances = tuple[float, float]  # relative, absolute
+
+_TOLERANCES: dict[Any, Tolerances] = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex64: (1.3e-6, 1e-5),
+    torch.complex128: (1e-7, 1e-7),
+    float: (1e-7, 1e-7),
+    complex: (1e-7, 1e-7),
+}
+_WIDER = dict.fromkeys((torch.uint16, torch.uint32, torch.uint64), torch.int64)  # they promote to nothing
+_LOOSER_TOLERANCES = {torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)}
+
+
+# --- closeness ---
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: Message = None,
+) -> None:
+    """Raise AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
+
+    Both may be tensors, numbers, None, what ``torch.as_tensor`` takes, or equally nested sequences and
+    mappings of these.  Infinities are close to themselves only.
+
+    Args:
+        allow_subclasses: let the types of the two differ if one is a subclass of the other.
+        rtol, atol: tolerances, both or neither; by default those of the looser dtype: 1.3e-6 and 1e-5 for
+            float32 and complex64, 1e-7 and 1e-7 for float64 and complex128, 1e-3 and 1e-5 for float16,
+            1.6e-2 and 1e-5 for bfloat16, zero for all others.
+        equal_nan: count nan as close to nan.
+        check_device, check_dtype, check_layout, check_stride: whether these must agree as well.
+        msg: what the error says, or a function from the message it would have had to that.
+
+    Raises:
+        AssertionError: the two are not close, or differ in structure, shape, or another attribute.
+        ValueError: only one of ``rtol`` and ``atol`` was given.
+        TypeError: the two cannot be compared.
+
+    >>> import flambeau as torch
+    >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
+    Traceback (most recent call last):
+        ...
+    AssertionError: Tensor-likes are not close!
+    <BLANKLINE>
+    Mismatched elements: 1 / 2 (50.0%)
+    Greatest absolute difference: 0.5 at index (1,) (up to 1e-05 allowed)
+    Greatest relative difference: 0.20000000298023224 at index (1,) (up to 1.3e-06 allowed)
+    """
+    __tracebackhide__ = True  # pytest shows the caller's line
+    options = _Options(
+        allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride
+    )
+    try:
+        # The structure is checked everywhere before any value is.
+        for pair in list(_pairs(actual, expected, options)):
+            pair.compare()
+    except _Failure as failure:
+        raise failure.kind(failure.describe(msg)) from None
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """Deprecated: :func:`assert_close` with looser tolerances, whatever the dtypes.
+
+    >>> import flambeau as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.testing.assert_allclose([1.0], [1.00001])
+    """
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated; use `torch.testing.assert_close()` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    if not isinstance(actual, torch.Tensor):
+        actual = torch.tensor(actual)
+    if not isinstance(expected, torch.Tensor):
+        expected = torch.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        rtol, atol = _loosest(_LOOSER_TOLERANCES, actual.dtype, expected.dtype)
+    assert_close(
+        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None
+    )
+
+
+class _Options(NamedTuple):
+    allow_subclasses: bool
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_device: bool
+    check_dtype: bool
+    check_layout: bool
+    check_stride: bool
+
+    def tolerances(self, *dtypes: Any) -> Tolerances:
+        if (self.rtol is None) != (self.atol is None):
+            missing = "rtol" if self.rtol is None else "atol"
+            text = f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
+            raise _Failure(text, ValueError)
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        return _loosest(_TOLERANCES, *dtypes)
+
+
+def _loosest(tolerances: Mapping[Any, Tolerances], *dtypes: Any) -> Tolerances:
+    relative, absolute = zip(*(tolerances.get(dtype, (0.0, 0.0)) for dtype in dtypes), strict=True)
+    return max(relative), max(absolute)
+
+
+class _Failure(Exception):
+    """What is not close, or cannot be compared, and where in a nested structure it is."""
+
+    def __init__(self, text: str, kind: type[Exception] = AssertionError) -> None:
+        self.text = text
+        self.kind = kind
+        self.path: tuple[Any, ...] = ()
+
+    def describe(self, msg: Message) -> str:
+        if isinstance(msg, str):
+            return msg
+        text = self.text
+        if self.path:
+            text += f"\n\nThe failure occurred for item {''.join(f'[{step!r}]' for step in self.path)}"
+        return msg(text) if msg else text
+
+
+class _Pair(NamedTuple):
+    """Two things to compare, and how, and where in the structure they were found."""
+
+    function: Callable[..., None]
+    args: tuple[Any, ...]
+    path: tuple[Any, ...]
+
+    def compare(self) -> None:
+        _located(self.path, self.function, *self.args)
+
+
+def _located(path: tuple[Any, ...], function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return function(*args)
+    except _Failure as failure:
+        failure.path = path
+        raise
+
+
+def _pairs(actual: Any, expected: Any, options: _Options, path: tuple[Any, ...] = ()) -> Iterator[_Pair]:
+    keys = _located(path, _common_keys, actual, expected)
+    if keys is None:
+        yield _Pair(*_located(path, _leaf, actual, expected, options), path)
+    else:
+        for key in keys:
+            yield from _pairs(actual[key], expected[key], options, (*path, key))
+
+
+def _common_keys(actual: Any, expected: Any) -> Sequence[Any] | None:
+    """The indices or keys of two containers that agree in them; None for what is not a pair of containers."""
+    if _is_sequence(actual) and _is_sequence(expected):
+        if len(actual) != len(expected):
+            raise _Failure(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
+        return range(len(actual))
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
+        if missing or additional:
+            raise _Failure(
+                "The keys of the mappings do not match:\n"
+                f"Missing keys in the actual mapping: {sorted(missing)}\n"
+                f"Additional keys in the actual mapping: {sorted(additional)}"
+            )
+        try:
+            return sorted(actual)
+        except TypeError:  # keys that have no order
+            return list(actual)
+    return None
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _leaf(actual: Any, expected: Any, options: _Options) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """Choose how two things that are not containers compare."""
+    if actual is None or expected is None:
+        return _compare_identity, ("None", actual, expected)
+    first, second = _python_scalar(actual), _python_scalar(expected)
+    if isinstance(first, bool) and isinstance(second, bool):
+        return _compare_identity, ("Booleans", first, second)
+    if isinstance(first, int | float | complex) and isinstance(second, int | float | complex):
+        tolerances = options.tolerances(type(first), type(second))
+        return _compare_numbers, (first, second, tolerances, options)
+    one, other = _tensor_pair(actual, expected, options.allow_subclasses)
+    return _compare_tensors, (one, other, options.tolerances(one.dtype, other.dtype), options)
+
+
+def _python_scalar(value: Any) -> Any:
+    is_numpy_scalar = type(value).__module__ == "numpy" and not hasattr(value, "__len__")
+    return value.item() if is_numpy_scalar else value
+
+
+def _tensor_pair(actual: Any, expected: Any, allow_subclasses: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+    if related and (allow_subclasses or type(actual) is type(expected)):
+        try:
+            return torch.as_tensor(actual), torch.as_tensor(expected)
+        except Exception:  # whatever it was, the inputs are of no use as tensors
+            pass
+    types = f"{type(actual)} and {type(expected)}"
+    raise _Failure(f"No comparison pair was able to handle inputs of type {types}.", TypeError)
+
+
+def _compare_identity(what: str, actual: Any, expected: Any) -> None:
+    if actual is not expected:
+        raise _Failure(f"{what} mismatch: {actual} is not {expected}")
+
+
+def _compare_numbers(actual: Any, expected: Any, tolerances: Tolerances, options: _Options) -> None:
+    if options.check_dtype and type(actual) is not type(expected):
+        raise _Failure(f"The (d)types do not match: {type(actual)} != {type(expected)}.")
+    if actual == expected or (options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
+        return
+    rtol, atol = tolerances
+    difference = abs(actual - expected)
+    if not (math.isfinite(difference) and difference <= atol + rtol * abs(expected)):
+        raise _Failure(_scalar_report(actual, expected, tolerances))
+
+
+def _compare_tensors(
+    actual: torch.Tensor, expected: torch.Tensor, tolerances: Tolerances, options: _Options
+) -> None:
+    for name, one, other in _attributes(actual, expected, options):
+        if one != other:
+            raise _Failure(f"The values for attribute '{name}' do not match: {one} != {other}.")
+    if "meta" in (actual.device.type, expected.device.type):
+        return
+    if actual.device != expected.device:
+        actual, expected = actual.cpu(), expected.cpu()
+    if actual.dtype != expected.dtype:
+        common = torch.promote_types(*(_WIDER.get(each.dtype, each.dtype) for each in (actual, expected)))
+        actual, expected = actual.to(common), expected.to(common)
+    actual, expected = actual.detach(), expected.detach()
+    rtol, atol = tolerances
+    matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    if not bool(matches.all()):
+        if actual.dim() == 0:
+            raise _Failure(_scalar_report(actual.item(), expected.item(), tolerances))
+        raise _Failure(_tensor_report(actual, expected, matches, tolerances))
+
+
+def _attributes(
+    actual: torch.Tensor, expected: torch.Tensor, options: _Options
+) -> Iterator[tuple[str, Any, Any]]:
+    yield "shape", actual.shape, expected.shape
+    if options.check_layout:
+        yield "layout", actual.layout, expected.layout
+    if options.check_stride:
+        yield "stride()", actual.stride(), expected.stride()
+    if options.check_device:
+        yield "device", actual.device, expected.device
+    if options.check_dtype:
+        yield "dtype", actual.dtype, expected.dtype
+
+
+def _scalar_report(actual: Any, expected: Any, tolerances: Tolerances) -> str:
+    difference = abs(actual - expected)
+    relative = math.inf if expected == 0 else difference / abs(expected)
+    return "\n".join([
+        *_headline("Scalars", tolerances),
+        f"Expected {expected} but got {actual}.",
+        f"Absolute difference: {difference}{_allowed(tolerances, tolerances[1])}",
+        f"Relative difference: {relative}{_allowed(tolerances, tolerances[0])}",
+    ])  # fmt: skip
+
+
+def _tensor_report(
+    actual: torch.Tensor, expected: torch.Tensor, matches: torch.Tensor, tolerances: Tolerances
+) -> str:
+    total = matches.numel()
+    mismatches = total - int(matches.sum())
+    if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
+        actual, expected = actual.to(torch.int64), expected.to(torch.int64)
+    absolute = (actual - expected).abs().masked_fill(matches, 0)
+    relative = (absolute / expected.abs()).masked_fill(matches, 0)
+    rtol, atol = tolerances
+    return "\n".join([
+        *_headline("Tensor-likes", tolerances),
+        f"Mismatched elements: {mismatches} / {total} ({mismatches / total:.1%})",
+        f"Greatest absolute difference: {_greatest(absolute)}{_allowed(tolerances, atol)}",
+        f"Greatest relative difference: {_greatest(relative)}{_allowed(tolerances, rtol)}",
+    ])  # fmt: skip
+
+
+def _headline(what: str, tolerances: Tolerances) -> tuple[str, str]:
+    return f"{what} are not {'close' if any(tolerances) else 'equal'}!", ""
+
+
+def _allowed(tolerances: Tolerances, tolerance: float) -> str:
+    return f" (up to {tolerance} allowed)" if any(tolerances) else ""
+
+
+def _greatest(differences: torch.Tensor) -> str:
+    value, flat = differences.flatten().max(0)
+    rest, index = int(flat), []
+    for size in reversed(differences.shape):
+        rest, position = divmod(rest, size)
+        index.append(position)
+    return f"{value.item()} at index {tuple(reversed(index))}"
+
+
+# --- random tensors ---
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: torch.dtype,
+    device: Any,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> torch.Tensor:
+    """Return a tensor of this shape and dtype with values drawn uniformly from ``[low, high)``.
+
+    Args:
+        shape: integers, or one sequence of them.
+        low, high: the range, cut to what the dtype can hold.  By default -9 to 9 for floating-point and
+            complex dtypes, -9 to 10 for signed integers, 0 to 10 for unsigned ones, 0 to 2 for bool.
+        noncontiguous: take every other element of a tensor twice the size.
+        exclude_zero: put the smallest positive number (1 for integers) in the place of zeros.
+        memory_format: the order of the elements in memory; not together with ``noncontiguous``.
+
+    Raises:
+        ValueError: the range is empty, is nan, or holds nothing of the dtype; ``requires_grad`` with an
+            integer dtype; ``noncontiguous`` with ``memory_format``.
+
+    >>> import flambeau as torch
+    >>> torch.testing.make_tensor((2, 3), dtype=torch.int8, device="cpu", low=0).shape
+    torch.Size([2, 3])
+    """
+    sizes = tuple(shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape)
+    inexact = dtype.is_floating_point or dtype.is_complex
+    if noncontiguous and memory_format is not None:
+        raise ValueError(
+            "The parameters `noncontiguous` and `memory_format` are mutually exclusive, "
+            f"but got {noncontiguous=} and {memory_format=}"
+        )
+    if requires_grad and not inexact:
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
+        )
+    noncontiguous = noncontiguous and math.prod(sizes) > 1
+    if noncontiguous:
+        sizes = (*sizes[:-1], 2 * sizes[-1])
+    bounds = _bounds(dtype, low, high)
+    result = _uniform(sizes, dtype, device, *bounds) if inexact else torch.randint(
+        math.ceil(bounds[0]), math.ceil(bounds[1]), sizes, device=device, dtype=dtype
+    )  # fmt: skip
+    if noncontiguous:
+        result = result[..., 1::2]
+    elif memory_format is not None:
+        result = result.clone(memory_format=memory_format)
+    if exclude_zero:
+        result[result == 0] = torch.finfo(dtype).tiny if inexact else 1
+    return result.requires_grad_(requires_grad)
+
+
+def _bounds(dtype: torch.dtype, low: float | None, high: float | None) -> tuple[float, float]:
+    """The range to draw from: the one given, or the default, as far as ``dtype`` reaches."""
+    if dtype.is_floating_point or dtype.is_complex:
+        lowest, highest, default_high = torch.finfo(dtype).min, torch.finfo(dtype).max, 9
+    elif dtype == torch.bool:
+        lowest, highest, default_high = 0, 2, 2
+    else:
+        info = torch.iinfo(dtype)  # randint's own bounds are int64, so that its exclusive end cannot be 2**63
+        lowest, highest, default_high = info.min, min(info.max + 1, 2**63 - 1), 10
+    low = (0 if dtype == torch.bool else -9) if low is None else low
+    high = default_high if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
+    if low == high and (dtype.is_floating_point or dtype.is_complex):
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated. "
+            "Use `torch.full(...)` instead.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    elif low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    elif high < lowest or low >= highest:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), "
+            f"but {dtype} only supports [{lowest}, {highest})"
+        )
+    return min(max(low, lowest), highest), min(max(high, lowest), highest)
+
+
+def _uniform(shape: Sequence[int], dtype: torch.dtype, device: Any, low: float, high: float) -> torch.Tensor:
+    if dtype.is_complex:
+        parts = _uniform((*shape, 2), dtype.to_real(), device, low, high)
+        return torch.view_as_complex(parts)
+    empty = torch.empty(shape, dtype=dtype, device=device)
+    if high - low >= torch.finfo(dtype).max:  # the width of the range must be finite
+        return empty.uniform_(low / 2, high / 2).mul_(2)
+    return empty.uniform_(low, high)

@@ -1,0 +1,1 @@
+"""Neural networks, optimizers, data loading and distributions for flambeau."""

@@ -1,0 +1,104 @@
+"""How a batch gets from a worker to the main process: without copying it through a pipe.
+
+A batch is pickled with the memory of its arrays kept apart (protocol 5). Each large piece is written to a file in
+memory, and the file is handed over. Nobody but the kernel has to keep count: the memory is given back when the array
+that lies in it is gone, or with the processes, however they end.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import mmap
+import os
+import pickle
+from multiprocessing import reduction
+from multiprocessing.connection import Connection
+from typing import Any
+
+import flambeau as torch
+
+from ..multiprocessing.reductions import check_leaf
+from ..multiprocessing.shared import create_memory_file
+
+try:
+    import resource
+except ImportError:  # not a POSIX system
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["receive", "send"]
+
+INLINE_LIMIT = 16 * 1024  # bytes; up to there a pipe is faster
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        return _reduce_tensor(obj) if type(obj) is torch.Tensor else NotImplemented
+
+
+def _reduce_tensor(tensor: torch.Tensor) -> tuple:
+    check_leaf(tensor)
+    raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+    return _rebuild_tensor, (
+        pickle.PickleBuffer(raw),
+        tensor.dtype,
+        tuple(tensor.shape),
+        str(tensor.device),
+        tensor.requires_grad,
+    )
+
+
+def _rebuild_tensor(
+    buffer: Any, dtype: torch.dtype, shape: tuple[int, ...], device: str, requires_grad: bool
+) -> torch.Tensor:
+    if math.prod(shape) == 0:
+        tensor = torch.empty(shape, dtype=dtype)
+    else:
+        tensor = torch.frombuffer(buffer, dtype=dtype).reshape(shape)
+    return tensor.to(device).requires_grad_(requires_grad)
+
+
+def send(connection: Connection, obj: Any) -> None:
+    """Send ``obj`` over one end of a duplex pipe. Nothing is sent if it cannot be pickled."""
+    parts = _pickle(obj)
+    files = {i: _write(part) for i, part in enumerate(parts) if resource and len(part) > INLINE_LIMIT}
+    try:
+        connection.send([None if i in files else bytearray(part) for i, part in enumerate(parts)])
+        for file in files.values():
+            reduction.send_handle(connection, file, None)
+    finally:
+        for file in files.values():
+            os.close(file)
+
+
+def receive(connection: Connection) -> Any:
+    """What the other end of ``connection`` sent; EOFError if it closed."""
+    head, *buffers = [_map(connection) if part is None else part for part in connection.recv()]
+    return pickle.loads(head, buffers=buffers)
+
+
+def _pickle(obj: Any) -> list[memoryview]:
+    buffers: list[pickle.PickleBuffer] = []
+    head = io.BytesIO()
+    _Pickler(head, protocol=5, buffer_callback=buffers.append).dump(obj)
+    return [head.getbuffer(), *(buffer.raw() for buffer in buffers)]
+
+
+def _write(part: memoryview) -> int:
+    descriptor = create_memory_file()
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(part)
+    return descriptor
+
+
+def _map(connection: Connection) -> memoryview:
+    descriptor = reduction.recv_handle(connection)
+    try:
+        memory = mmap.mmap(descriptor, 0)
+    finally:
+        os.close(descriptor)
+    # A mapping keeps a descriptor open. When those run short, as for one who collects all batches, copy instead.
+    if descriptor > resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2:
+        with memory:
+            return memoryview(bytearray(memory))
+    return memoryview(memory)

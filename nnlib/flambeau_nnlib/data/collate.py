@@ -1,0 +1,177 @@
+"""Turning samples into batches, whatever they are nested in."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
+
+CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
+
+
+def map_structure(
+    function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list], Any] = list
+) -> Any:
+    """A container like ``sample`` with ``function`` applied to each of ``parts``.
+
+    ``parts`` is a mapping with the keys of a mapping ``sample``, or else a sequence. Mutable containers are copied, so
+    that subclasses keep their attributes. Tuples without names for their fields become a ``tuple_type``.
+    """
+    if isinstance(sample, Mapping):
+        items = {key: function(parts[key]) for key in sample}
+        return _rebuild(sample, items, dict, MutableMapping, lambda clone: clone.update(items))
+    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
+        return type(sample)(*map(function, parts))
+    values = [function(part) for part in parts]
+    if isinstance(sample, tuple):
+        return tuple_type(values)
+    return _rebuild(sample, values, list, MutableSequence, lambda clone: _assign(clone, values))
+
+
+def _rebuild(sample: Any, content: Any, plain: type, mutable: type, fill: Callable[[Any], None]) -> Any:
+    try:
+        if not isinstance(sample, mutable):
+            return type(sample)(content)
+        clone = copy.copy(sample)
+        fill(clone)
+        return clone
+    except TypeError:  # a type of its own, that cannot be copied, filled or built from its content
+        return plain(content)
+
+
+def _assign(sequence: MutableSequence, values: list[Any]) -> None:
+    for i, value in enumerate(values):
+        sequence[i] = value
+
+
+def is_nested(data: Any) -> bool:
+    """Whether ``data`` is a mapping or a sequence to look into (text is not)."""
+    return isinstance(data, Mapping) or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
+
+
+class _KnownByName(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        return any(base.__module__ == "numpy" and base.__name__ == cls.name for base in type(value).__mro__)
+
+
+class NumPyArray(metaclass=_KnownByName):
+    """Stands for ``numpy.ndarray``, without importing NumPy."""
+
+    name = "ndarray"
+
+
+class NumPyScalar(metaclass=_KnownByName):
+    """Stands for ``numpy.generic``, without importing NumPy."""
+
+    name = "generic"
+
+
+def _holds_numbers(array: Any) -> bool:
+    return re.search("[SaUO]", array.dtype.str) is None
+
+
+def default_convert(data: Any) -> Any:
+    """Make tensors of the NumPy arrays and scalars in ``data``, however nested; the rest stays as it is.
+
+    >>> import numpy
+    >>> default_convert({"a": [numpy.array([1, 2]), "x"]})
+    {'a': [tensor([1, 2]), 'x']}
+    """
+    if type(data).__module__ == "numpy" and isinstance(data, NumPyArray | NumPyScalar):
+        return torch.as_tensor(data) if _holds_numbers(data) else data
+    if is_nested(data):
+        return map_structure(default_convert, data, data)
+    return data
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
+    """Merge the samples of ``batch``: by ``collate_fn_map`` for the types in it, member by member for containers.
+
+    The map's functions are called as ``function(batch, collate_fn_map=collate_fn_map)``.
+    Raises TypeError for a sample of any other type, RuntimeError for sequences of different lengths.
+
+    >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, collate_fn_map: sum(batch),
+    ...                                               str: lambda batch, collate_fn_map: "".join(batch)})
+    [3, 'ab']
+    """
+    sample = batch[0]
+    merge = _find(collate_fn_map or {}, sample)
+    if merge is not None:
+        return merge(batch, collate_fn_map=collate_fn_map)
+    if not is_nested(sample):
+        raise TypeError(_unknown(type(sample)))
+
+    def merge_part(part: Any) -> Any:
+        return collate(part, collate_fn_map=collate_fn_map)
+
+    if isinstance(sample, Mapping):
+        return map_structure(merge_part, sample, {key: [other[key] for other in batch] for key in sample})
+    if any(len(other) != len(sample) for other in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    return map_structure(merge_part, sample, list(zip(*batch, strict=True)))
+
+
+def _find(functions: CollateMap, sample: Any) -> Callable[..., Any] | None:
+    exact = functions.get(type(sample))
+    if exact is not None:
+        return exact
+    return next((function for kind, function in functions.items() if isinstance(sample, kind)), None)
+
+
+def _unknown(kind: Any) -> str:
+    return f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
+
+
+def _collate_tensors(batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
+    return torch.stack(batch, 0)
+
+
+def _collate_arrays(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
+    if not _holds_numbers(batch[0]):
+        raise TypeError(_unknown(batch[0].dtype))
+    return collate([torch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+
+
+def _collate_scalars(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
+    return torch.as_tensor(batch)
+
+
+def _collate_floats(batch: Sequence[float], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
+    return torch.tensor(batch, dtype=torch.float64)
+
+
+def _collate_ints(batch: Sequence[int], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
+    return torch.tensor(batch)
+
+
+def _keep(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+    return batch
+
+
+# NumPy's scalars come before float, which numpy.float64 is too; text before them, which numpy.str_ is.
+default_collate_fn_map: CollateMap = {
+    torch.Tensor: _collate_tensors,
+    str: _keep,
+    bytes: _keep,
+    NumPyArray: _collate_arrays,
+    NumPyScalar: _collate_scalars,
+    float: _collate_floats,
+    int: _collate_ints,
+}
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Merge samples into a batch, with a new first dimension for tensors.
+
+    Tensors and NumPy arrays are stacked, numbers become one tensor (floats are float64), text stays a list. Mappings,
+    named tuples and sequences are merged member by member; tuples become lists.
+
+    >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
+    {'x': tensor([1, 2]), 'name': ['a', 'b']}
+    """
+    return collate(batch, collate_fn_map=default_collate_fn_map)

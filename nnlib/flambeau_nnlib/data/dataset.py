@@ -1,0 +1,281 @@
+"""Datasets: something to index, or something to iterate over, and ways to combine them."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import flambeau as torch
+
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """A map from indices to samples.
+
+    Subclasses define ``__getitem__``, usually ``__len__``, and may define ``__getitems__(indices)``, which
+    returns a list of samples and is what a loader then calls, once for each batch.
+
+    >>> class Squares(Dataset):
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    ...     def __len__(self):
+    ...         return 4
+    >>> len(Squares() + Squares())
+    8
+    """
+
+    # No default __len__: list(dataset) would call one that only raises.
+
+    def __getitem__(self, index: Any) -> T_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """A stream of samples; subclasses define ``__iter__``.
+
+    With several workers each one iterates over its own copy, so ``__iter__`` (or the loader's ``worker_init_fn``)
+    asks :func:`get_worker_info` which share of the stream is its own.
+
+    >>> class Count(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> list(Count() + Count())
+    [0, 1, 2, 0, 1, 2]
+    """
+
+    def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
+    """Samples are the slices of ``tensors`` along their first dimension.
+
+    Raises AssertionError if the first dimensions differ.
+
+    >>> import flambeau as torch
+    >>> TensorDataset(torch.arange(3), torch.tensor([5, 6, 7]))[1]
+    (tensor(1), tensor(6))
+    """
+
+    def __init__(self, *tensors: torch.Tensor) -> None:
+        if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[torch.Tensor, ...]:
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self) -> int:
+        return self.tensors[0].size(0)
+
+
+class StackDataset(Dataset[Any]):
+    """Datasets of one length side by side: samples are tuples, or dicts if the datasets are given by keyword.
+
+    >>> StackDataset(image=[10, 20], label=[0, 1])[1]
+    {'image': 20, 'label': 1}
+    """
+
+    datasets: tuple[Any, ...] | dict[str, Any]
+
+    def __init__(self, *args: Dataset, **kwargs: Dataset) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or"
+                "``dict``- (via ``kwargs``) like input/output, but both types are given."
+            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets = args or kwargs
+        self._length = len(self._members()[0])
+        if any(len(dataset) != self._length for dataset in self._members()):
+            raise ValueError("Size mismatch between datasets")
+
+    def _members(self) -> list[Any]:
+        return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
+
+    def _sample(self, parts: Sequence[Any]) -> Any:
+        if isinstance(self.datasets, dict):
+            return dict(zip(self.datasets, parts, strict=True))
+        return tuple(parts)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._sample([dataset[index] for dataset in self._members()])
+
+    def __getitems__(self, indices: list) -> list:
+        columns = []
+        for dataset in self._members():
+            column = fetch_items(dataset, indices)
+            if len(column) != len(indices):
+                raise ValueError(
+                    f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}"
+                )
+            columns.append(column)
+        return [self._sample(parts) for parts in zip(*columns, strict=True)]
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ConcatDataset(Dataset[T_co]):
+    """One map-style dataset after the other.
+
+    >>> ConcatDataset([[1, 2], [3]])[-1]
+    3
+    """
+
+    datasets: list[Any]
+    cumulative_sizes: list[int]
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Running total of the lengths in ``sequence``."""
+        return list(itertools.accumulate(len(item) for item in sequence))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx: int) -> T_co:
+        if idx < 0:
+            if -idx > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            idx += len(self)
+        which = bisect.bisect_right(self.cumulative_sizes, idx)
+        start = self.cumulative_sizes[which - 1] if which else 0
+        return self.datasets[which][idx - start]
+
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """The older, misspelt name of ``cumulative_sizes``."""
+        warnings.warn(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2
+        )
+        return self.cumulative_sizes
+
+
+class ChainDataset(IterableDataset):
+    """One iterable dataset after the other."""
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        self.datasets = datasets
+
+    def _members(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield dataset
+
+    def __iter__(self) -> Iterator[Any]:
+        for dataset in self._members():
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self._members())
+
+
+class Subset(Dataset[T_co]):
+    """The samples of ``dataset`` at ``indices``, in that order.
+
+    A subclass that overrides ``__getitem__`` must override ``__getitems__`` too, since loaders call the latter.
+
+    >>> subset = Subset("abcdef", [4, 0])
+    >>> subset[0], len(subset)
+    ('e', 2)
+    """
+
+    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+        cls = type(self)
+        if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
+            raise NotImplementedError(
+                f"{cls.__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and overriding "
+                "__getitem__, you must also override __getitems__ to ensure DataLoader works correctly with your "
+                "custom logic. A simple implementation:\n\n"
+                "def __getitems__(self, indices):\n"
+                "    return [self.__getitem__(idx) for idx in indices]"
+            )
+
+    def __getitem__(self, idx: Any) -> T_co:
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
+
+    def __getitems__(self, indices: list[int]) -> list[T_co]:
+        return fetch_items(self.dataset, [self.indices[i] for i in indices])
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def fetch_items(dataset: Any, indices: Iterable[Any]) -> Any:
+    """The samples at ``indices``: all at once where the dataset can, one by one otherwise."""
+    if getattr(dataset, "__getitems__", None):
+        return dataset.__getitems__(indices)
+    return [dataset[index] for index in indices]
+
+
+def random_split(
+    dataset: Dataset[T_co], lengths: Sequence[int | float], generator: torch.Generator | None = None
+) -> list[Subset[T_co]]:
+    """Split ``dataset`` at random into parts of the given ``lengths``.
+
+    Lengths that sum to 1 are fractions: each is rounded down, and what is left over is dealt out one by one from the
+    first part on. Raises ValueError if the lengths do not add up to ``len(dataset)``.
+
+    >>> import flambeau as torch
+    >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))
+    >>> [len(part) for part in parts]
+    [7, 3]
+    """
+    total = len(dataset)  # type: ignore[arg-type]
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _lengths_from_fractions(lengths, total)
+    if sum(lengths) != total:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+
+    order = torch.randperm(total, generator=generator).tolist()
+    ends = itertools.accumulate(lengths)
+    return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
+
+
+def _lengths_from_fractions(fractions: Sequence[float], total: int) -> list[int]:
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    lengths = [math.floor(total * fraction) for fraction in fractions]
+    for i in range(total - sum(lengths)):
+        lengths[i % len(lengths)] += 1
+    for i, length in enumerate(lengths):
+        if length == 0:
+            warnings.warn(
+                f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3
+            )
+    return lengths

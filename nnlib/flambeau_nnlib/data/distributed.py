@@ -1,0 +1,75 @@
+"""The sampler that gives each process of a group its own share of a dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sized
+
+import flambeau as torch
+
+from .sampler import Sampler
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(Sampler[int]):
+    """Every ``num_replicas``-th index of a shuffle that all processes share, starting at ``rank``.
+
+    All shares have one length: the first indices are repeated at the end, or with ``drop_last`` the last ones left
+    out. ``num_replicas`` and ``rank`` default to those of the process group. Call :meth:`set_epoch` before each epoch,
+    or every epoch has the same order.
+
+    Raises ValueError if ``rank`` is not in ``[0, num_replicas - 1]``.
+
+    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
+    """
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None:
+            num_replicas = _process_group().get_world_size()
+        if rank is None:
+            rank = _process_group().get_rank()
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.shuffle = shuffle
+        self.seed = seed
+        self.drop_last = drop_last
+        share = len(dataset) / num_replicas
+        self.num_samples = math.floor(share) if drop_last else math.ceil(share)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        indices = list(range(len(self.dataset)))
+        if self.shuffle:
+            generator = torch.Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            indices = torch.randperm(len(indices), generator=generator).tolist()
+        while len(indices) < self.total_size:
+            indices += indices[: self.total_size - len(indices)]
+        return iter(indices[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Make the next iteration use the order of ``epoch``."""
+        self.epoch = epoch
+
+
+def _process_group():
+    if not torch.distributed.is_available():
+        raise RuntimeError("Requires distributed package to be available")
+    return torch.distributed

@@ -1,0 +1,55 @@
+"""Getting the samples of one batch out of a dataset."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from .dataset import IterableDataset, fetch_items
+
+__all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
+
+
+class MapFetcher:
+    """Calls with a list of indices (``batched``) or one index; returns what ``collate_fn`` makes of the samples."""
+
+    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
+        self.dataset = dataset
+        self.batched = batched
+        self.collate_fn = collate_fn
+
+    def __call__(self, index: Any) -> Any:
+        return self.collate_fn(fetch_items(self.dataset, index) if self.batched else self.dataset[index])
+
+
+class IterableFetcher:
+    """Calls with a list as long as the batch (``batched``) or with anything; raises StopIteration at the end."""
+
+    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        self.samples = iter(dataset)
+        self.batched = batched
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
+        self.ended = False
+
+    def __call__(self, index: Any) -> Any:
+        if self.ended:
+            raise StopIteration
+        if not self.batched:
+            return self.collate_fn(next(self.samples))
+        batch = list(itertools.islice(self.samples, len(index)))
+        self.ended = len(batch) < len(index)
+        if not batch or (self.ended and self.drop_last):
+            raise StopIteration
+        return self.collate_fn(batch)
+
+
+Fetcher = MapFetcher | IterableFetcher
+
+
+def make_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
+    """The fetcher for the kind of ``dataset``."""
+    if isinstance(dataset, IterableDataset):
+        return IterableFetcher(dataset, batched, collate_fn, drop_last)
+    return MapFetcher(dataset, batched, collate_fn)

@@ -1,0 +1,137 @@
+"""The worker processes of a loader: a queue of tasks to each, and a pipe with results back from each."""
+
+from __future__ import annotations
+
+import multiprocessing.connection
+import multiprocessing.util
+import os
+import pickle
+import signal
+import time
+import warnings
+import weakref
+from collections.abc import Iterable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from .channel import receive
+from .worker import Job, run_worker
+
+__all__ = ["WorkerPool"]
+
+SHUTDOWN_PERIOD = 5.0  # seconds a worker may take to end by itself
+
+
+class WorkerPool:
+    """Processes that run :func:`run_worker`.
+
+    A worker answers its tasks in order, over a pipe of its own. So nothing has to be sorted, and a worker that dies
+    closes its pipe, which is noticed at once and leaves no lock held.
+    """
+
+    def __init__(self, context: Any, jobs: Iterable[Job]) -> None:
+        self.processes: list[Any] = []
+        self.tasks: list[Any] = []
+        self.results: list[Connection] = []
+        self._stop = context.RawValue("b", 0)  # without a lock: a worker that is killed could hold it
+        self._finalizer = weakref.finalize(
+            self, _shut_down, os.getpid(), self.processes, self.tasks, self.results, self._stop
+        )
+        for job in jobs:
+            self._start(context, job)
+
+    def _start(self, context: Any, job: Job) -> None:
+        tasks = context.Queue()
+        tasks.cancel_join_thread()  # or the main process could not end while a dead worker's queue is full
+        ours, theirs = context.Pipe()
+        multiprocessing.util.register_after_fork(ours, Connection.close)  # so that our death closes it for workers
+        process = context.Process(target=run_worker, args=(job, tasks, theirs, self._stop), daemon=True)
+        try:
+            process.start()
+        except (TypeError, AttributeError, pickle.PicklingError):
+            warnings.warn(
+                "Got pickle error when attempting to start a worker Process. This might be because the worker Process "
+                "arguments are not picklable. Python 3.14+ changed the multiprocessing start method in non-Mac POSIX "
+                "platforms to 'forkserver', which requires the worker Process arguments to be picklable. "
+                "You can also try multiprocessing.set_start_method('fork').",
+                stacklevel=2,
+            )
+            raise
+        finally:
+            theirs.close()  # so that the worker's death closes the pipe
+        self.processes.append(process)
+        self.tasks.append(tasks)
+        self.results.append(ours)
+
+    def put(self, worker: int, task: Any) -> None:
+        """Give ``worker`` a task; None ends it."""
+        self.tasks[worker].put(task)
+
+    def get(self, workers: Iterable[int], timeout: float) -> tuple[int, Any]:
+        """The first of ``workers`` to have a result, and the result. A ``timeout`` of 0 waits for ever.
+
+        Raises RuntimeError when the time is up, or when a worker died.
+        """
+        sources: dict[Any, int] = {}
+        for worker in workers:
+            sources[self.results[worker]] = sources[self.processes[worker].sentinel] = worker
+        ready = multiprocessing.connection.wait(sources, timeout or None)
+        if not ready:
+            raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+        worker = sources[ready[0]]
+        try:
+            if self.results[worker].poll():
+                return worker, receive(self.results[worker])
+            raise EOFError
+        except (EOFError, ConnectionResetError):
+            process = self.processes[worker]
+            process.join(SHUTDOWN_PERIOD)
+            raise RuntimeError(f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly") from _cause(process)
+
+    def close(self) -> None:
+        """End all workers: gently at first, then by force."""
+        self._finalizer()
+
+
+def _cause(process: Any) -> RuntimeError:
+    code = process.exitcode
+    if code is not None and code < 0:
+        text = f"is killed by signal: {signal.strsignal(-code)}. "
+    else:
+        text = (
+            f"exited unexpectedly with exit code {code}. Details are lost due to multiprocessing. "
+            "Rerunning with num_workers=0 may give better error trace."
+        )
+    return RuntimeError(f"DataLoader worker (pid {process.pid}) {text}")
+
+
+def _shut_down(owner: int, processes: list, tasks: list, results: list[Connection], stop: Any) -> None:
+    if os.getpid() != owner:
+        return  # a process forked by somebody else, which must not stop our workers
+    stop.value = 1
+    for queue in tasks:
+        queue.put(None)
+    end = time.monotonic() + SHUTDOWN_PERIOD
+    pipes, running = set(results), {process.sentinel for process in processes}
+    while running and (left := end - time.monotonic()) > 0:
+        for source in multiprocessing.connection.wait([*running, *pipes], left):
+            if source in running:
+                running.remove(source)
+            elif not _drain(source):
+                pipes.remove(source)
+    for process in processes:
+        if process.is_alive():
+            process.terminate()
+        process.join()
+    for pipe in results:
+        pipe.close()
+    for queue in tasks:
+        queue.close()
+
+
+def _drain(pipe: Connection) -> bool:
+    """Make room for a worker that waits to send what nobody wants any more; False if there is no more to come."""
+    try:
+        return bool(os.read(pipe.fileno(), 1 << 16))
+    except OSError:
+        return False

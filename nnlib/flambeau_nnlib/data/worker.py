@@ -1,0 +1,185 @@
+"""What runs inside a loader's worker process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import queue
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import flambeau as torch
+
+from .channel import send
+from .fetch import Fetcher, IterableFetcher, make_fetcher
+
+__all__ = ["WorkerInfo", "get_worker_info"]
+
+PARENT_CHECK_INTERVAL = 5.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """Which worker this process is: its ``id`` among ``num_workers``, its ``seed`` and its copy of the ``dataset``."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: None = None
+    worker_method: str = "multiprocessing"
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """The :class:`WorkerInfo` of this worker process of a loader; None in the main process.
+
+    >>> get_worker_info() is None
+    True
+    """
+    return _worker_info
+
+
+@dataclass
+class Job:
+    """All that a worker needs to know, sent to it once."""
+
+    worker_id: int
+    num_workers: int
+    base_seed: int
+    dataset: Any
+    batched: bool
+    collate_fn: Callable[[Any], Any]
+    drop_last: bool
+    init_fn: Callable[[int], None] | None
+
+    def make_fetcher(self) -> Fetcher:
+        return make_fetcher(self.dataset, self.batched, self.collate_fn, self.drop_last)
+
+
+class Restart:
+    """The task of starting a new epoch. It has no result."""
+
+
+class Exhausted:
+    """The result of a worker whose share of an iterable dataset is used up."""
+
+
+class Failure:
+    """An exception on its way to the main process, as text: not every exception can be pickled."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.kind = type(error)
+        self.message = (
+            f"Caught {self.kind.__name__} {where}.\n"
+            f"Original {''.join(traceback.format_exception(error))}"
+        )
+
+    def reraise(self) -> None:
+        """Raise an exception of the original type whose message holds the original traceback."""
+        if self.kind is KeyError:
+            raise KeyError(_Verbatim(self.message))
+        if getattr(self.kind, "message", None):  # takes its message by keyword
+            raise self.kind(message=self.message)
+        try:
+            error = self.kind(self.message)
+        except Exception:  # takes other arguments, and only its class knows which
+            raise RuntimeError(self.message) from None
+        raise error
+
+
+class _Verbatim(str):
+    """KeyError prints the repr of its key, which would put the whole traceback on one line."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
+    """Turn indices from the queue ``tasks`` into batches for ``results``, until a None or the parent's death.
+
+    Once the shared flag ``stop`` is set, tasks are skipped.
+    """
+    try:
+        # One thread: there is a worker for each core, and thread pools do not survive a fork.
+        torch.set_num_threads(1)
+        _seed(job)
+        _work(job, tasks, results, stop)
+    except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
+        pass  # the main process is interrupted too, or gone
+
+
+def _seed(job: Job) -> None:
+    global _worker_info
+    seed = job.base_seed + job.worker_id
+    random.seed(seed)
+    torch.manual_seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        words = [job.worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
+        numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))
+    _worker_info = WorkerInfo(job.worker_id, job.num_workers, seed, job.dataset)
+
+
+def _work(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
+    where = f"in DataLoader worker process {job.worker_id}"
+    fetcher: Fetcher | None = None
+    failure: Failure | None = None
+    exhausted = False
+    try:
+        if job.init_fn is not None:
+            job.init_fn(job.worker_id)
+        fetcher = job.make_fetcher()
+    except Exception as error:
+        failure = Failure(error, where)
+
+    while (task := _next_task(tasks)) is not None:
+        if isinstance(task, Restart):
+            fetcher, exhausted = job.make_fetcher(), False
+            continue
+        if exhausted or stop.value:
+            continue
+        result: Any
+        if failure is not None:
+            result, failure = failure, None
+        else:
+            result = _fetch(fetcher, task[0], where)
+            exhausted = isinstance(result, Exhausted)
+        _send(results, result, where)
+
+
+def _next_task(tasks: Any) -> Any:
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        try:
+            return tasks.get(timeout=PARENT_CHECK_INTERVAL)
+        except queue.Empty:
+            continue
+    return None
+
+
+def _fetch(fetcher: Fetcher | None, index: Any, where: str) -> Any:
+    try:
+        return fetcher(index)  # type: ignore[misc]
+    except StopIteration as error:
+        return Exhausted() if isinstance(fetcher, IterableFetcher) else Failure(error, where)
+    except Exception as error:
+        return Failure(error, where)
+
+
+def _send(results: Connection, result: Any, where: str) -> None:
+    try:
+        send(results, result)
+    except (BrokenPipeError, ConnectionResetError):
+        raise
+    except Exception as error:  # it cannot be pickled
+        failure = Failure(error, where)
+        if isinstance(result, Failure):
+            failure.kind, failure.message = RuntimeError, result.message
+        send(results, failure)

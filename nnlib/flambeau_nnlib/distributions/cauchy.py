@@ -1,0 +1,65 @@
+"""The Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .distribution import Distribution
+
+__all__ = ["Cauchy"]
+
+
+class Cauchy(Distribution):
+    """The Cauchy (Lorentz) distribution, that of a ratio of two centred normal variables. It has no mean.
+
+    Args:
+        loc: the median.
+        scale: half the distance between the quartiles.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.Cauchy(0., 1.).cdf(torch.tensor([-1., 0., 1.]))
+    tensor([0.2500, 0.5000, 0.7500])
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        self._init_params(validate_args, loc=loc, scale=scale)
+
+    @property
+    def mean(self) -> Tensor:
+        return torch.full_like(self.loc, math.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return torch.full_like(self.loc, math.inf)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        noise = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
+        return self.loc + noise * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return -math.log(math.pi) - self.scale.log() - ((value - self.loc) / self.scale).pow(2).log1p()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
+    def entropy(self) -> Tensor:
+        return math.log(4 * math.pi) + self.scale.log()

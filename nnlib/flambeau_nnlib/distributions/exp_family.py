@@ -1,0 +1,45 @@
+"""Distributions of the exponential family."""
+
+from __future__ import annotations
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .distribution import Distribution
+from .utils import _sum_rightmost
+
+__all__ = ["ExponentialFamily"]
+
+
+class ExponentialFamily(Distribution):
+    """A distribution with density `exp(<t(x), θ> - F(θ) + k(x))`, for natural parameters θ.
+
+    A subclass gives θ (`_natural_params`), the log normaliser F (`_log_normalizer`) and the mean of k
+    (`_mean_carrier_measure`); entropy and KL divergence then follow by Bregman divergences
+    (Nielsen and Nock, "Entropies and cross-entropies of exponential families", 2010).
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        entropy = -self._mean_carrier_measure
+        log_normalizer, terms = self._natural_moments()
+        for param, moment in terms:
+            entropy = entropy - _sum_rightmost(param * moment, param.dim() - len(self._batch_shape))
+        return entropy + log_normalizer
+
+    def _natural_moments(self) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """F(θ), and each natural parameter with the mean of its statistic, which is the derivative of F."""
+        params = [p.detach().requires_grad_() for p in self._natural_params]
+        log_normalizer = self._log_normalizer(*params)
+        moments = torch.autograd.grad(log_normalizer.sum(), params, create_graph=True)
+        return log_normalizer, list(zip(params, moments, strict=True))

@@ -1,0 +1,72 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .exp_family import ExponentialFamily
+
+__all__ = ["Exponential"]
+
+
+class Exponential(ExponentialFamily):
+    """The exponential distribution, of density `rate * exp(-rate * x)` for `x >= 0`.
+
+    Args:
+        rate: the inverse of the mean.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.Exponential(2.).mean
+    tensor(0.5000)
+    """
+
+    arg_constraints: ClassVar = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+
+    def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
+        self._init_params(validate_args, rate=rate)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    stddev = mean
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.rate)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return 1 - torch.exp(-self.rate * value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -torch.log1p(-value) / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1 - torch.log(self.rate)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return -torch.log(-x)

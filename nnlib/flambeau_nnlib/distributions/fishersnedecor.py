@@ -1,0 +1,65 @@
+"""The F distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .distribution import Distribution
+from .gamma import Gamma
+
+__all__ = ["FisherSnedecor"]
+
+
+class FisherSnedecor(Distribution):
+    """The F distribution: a ratio of two chi-squared variables, each divided by its degrees of freedom.
+
+    Args:
+        df1: the degrees of freedom of the numerator.
+        df2: the degrees of freedom of the denominator.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.FisherSnedecor(1., 4.).mean
+    tensor(2.)
+    """
+
+    arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
+        self._init_params(validate_args, df1=df1, df2=df2)
+        self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
+        self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
+
+    @property
+    def mean(self) -> Tensor:
+        return torch.where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return torch.where(self.df1 > 2, mode, math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        df1, df2 = self.df1, self.df2
+        variance = 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
+        return torch.where(df2 > 4, variance, math.nan)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        tiny = torch.finfo(self.df1.dtype).tiny
+        numerator = self._gamma1.rsample(sample_shape)
+        return (numerator / self._gamma2.rsample(sample_shape).clamp(min=tiny)).clamp(min=tiny)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        log_beta = half1.lgamma() + half2.lgamma() - (half1 + half2).lgamma()
+        log_power = half1 * ratio.log() + (half1 - 1) * torch.log(value)
+        return log_power - (half1 + half2) * torch.log1p(ratio * value) - log_beta

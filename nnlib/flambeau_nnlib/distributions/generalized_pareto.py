@@ -1,0 +1,109 @@
+"""The generalised Pareto distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .distribution import Distribution
+
+__all__ = ["GeneralizedPareto"]
+
+
+class GeneralizedPareto(Distribution):
+    """The distribution of what exceeds a high threshold (Pickands, "Statistical inference using extreme order
+    statistics", 1975).
+
+    Args:
+        loc: the threshold, the lower end of the support.
+        scale: the scale.
+        concentration: the tail index: heavy tails above 0, exponential at 0, a finite upper end below 0.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.GeneralizedPareto(0., 1., 0.).cdf(torch.tensor(1.))
+    tensor(0.6321)
+    """
+
+    arg_constraints: ClassVar = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
+    has_rsample = True
+
+    def __init__(
+        self,
+        loc: Tensor | float,
+        scale: Tensor | float,
+        concentration: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._init_params(validate_args, loc=loc, scale=scale, concentration=concentration)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        upper = self.loc - self.scale / self.concentration
+        return constraints.interval(self.loc, torch.where(self.concentration < 0, upper, math.inf))
+
+    @property
+    def mean(self) -> Tensor:
+        exists = self.concentration < 1
+        concentration = torch.where(exists, self.concentration, 0.5)
+        return torch.where(exists, self.loc + self.scale / (1 - concentration), math.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        exists = self.concentration < 0.5
+        concentration = torch.where(exists, self.concentration, 0.25)
+        variance = self.scale**2 / ((1 - concentration) ** 2 * (1 - 2 * concentration))
+        return torch.where(exists, variance, math.nan)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        is_zero, concentration = self._nonzero_concentration()
+        z = (value - self.loc) / self.scale
+        decay = torch.special.xlog1py(
+            1 + 1 / concentration, concentration * z
+        )  # 0 at concentration -1: uniform
+        return -self.scale.log() - torch.where(is_zero, z, decay)
+
+    def log_survival_function(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of a draw greater than `value`."""
+        self._check_sample(value)
+        is_zero, concentration = self._nonzero_concentration()
+        z = (value - self.loc) / self.scale
+        return -torch.where(is_zero, z, torch.log1p(concentration * z) / concentration)
+
+    def log_cdf(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of a draw less than or equal to `value`."""
+        return torch.log1p(-torch.exp(self.log_survival_function(value)))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return torch.exp(self.log_cdf(value))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        is_zero, concentration = self._nonzero_concentration()
+        log_survival = torch.log1p(-value)
+        z = torch.expm1(-concentration * log_survival) / concentration
+        return self.loc + self.scale * torch.where(is_zero, -log_survival, z)
+
+    def entropy(self) -> Tensor:
+        return torch.log(self.scale) + self.concentration + 1
+
+    def _nonzero_concentration(self) -> tuple[Tensor, Tensor]:
+        """Where the concentration is zero, which calls for an exponential, and the same with 1 for zeros."""
+        is_zero = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
+        return is_zero, torch.where(is_zero, 1.0, self.concentration)

@@ -1,0 +1,69 @@
+"""The Gumbel distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .transformed_distribution import TransformedDistribution
+from .transforms import AffineTransform, ExpTransform
+from .uniform import Uniform
+from .utils import broadcast_all, euler_constant
+
+__all__ = ["Gumbel"]
+
+
+class Gumbel(TransformedDistribution):
+    """The Gumbel distribution of extreme values: that of `loc - scale * log(-log(u))` for uniform u.
+
+    Args:
+        loc: the mode.
+        scale: the scale.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.Gumbel(0., 1.).mean
+    tensor(0.5772)
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        finfo = torch.finfo(self.loc.dtype)
+        low, high = torch.full_like(self.loc, finfo.tiny), torch.full_like(self.loc, 1 - finfo.eps)
+        log = ExpTransform().inv
+        negative = AffineTransform(0, -torch.ones_like(self.scale))
+        super().__init__(
+            Uniform(low, high, validate_args=validate_args),
+            [log, negative, log, AffineTransform(self.loc, -self.scale)],
+            validate_args=validate_args,
+        )
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc + self.scale * euler_constant
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return math.pi / math.sqrt(6) * self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.stddev.pow(2)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        y = (self.loc - value) / self.scale
+        return y - y.exp() - self.scale.log()
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + (1 + euler_constant)

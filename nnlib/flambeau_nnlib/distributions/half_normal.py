@@ -1,0 +1,74 @@
+"""The half-normal distribution, and folding in general."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .distribution import Distribution
+from .normal import Normal
+from .transformed_distribution import TransformedDistribution
+from .transforms import AbsTransform
+
+__all__ = ["HalfNormal"]
+
+
+class Folded(TransformedDistribution):
+    """The distribution of |x| for x from a distribution symmetric about 0 with a `scale`."""
+
+    arg_constraints: ClassVar = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, base_distribution: Distribution, validate_args: bool | None) -> None:
+        super().__init__(base_distribution, AbsTransform(), validate_args=validate_args)
+
+    @property
+    def scale(self) -> Tensor:
+        return self.base_dist.scale
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.scale)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
+
+
+class HalfNormal(Folded):
+    """The distribution of |x| for x from `Normal(0, scale)`.
+
+    Args:
+        scale: the standard deviation of x.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.HalfNormal(1.).mean
+    tensor(0.7979)
+    """
+
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(0, scale, validate_args=False), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.pow(2) * (1 - 2 / math.pi)

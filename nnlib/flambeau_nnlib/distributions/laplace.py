@@ -1,0 +1,71 @@
+"""The Laplace distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .distribution import Distribution
+
+__all__ = ["Laplace"]
+
+
+class Laplace(Distribution):
+    """The Laplace distribution, of density `exp(-|x - loc| / scale) / (2 scale)`.
+
+    Args:
+        loc: the mean.
+        scale: the mean distance from it.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.Laplace(0., 1.).log_prob(torch.tensor([0., 2.]))
+    tensor([-0.6931, -2.6931])
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        self._init_params(validate_args, loc=loc, scale=scale)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Tensor:
+        return math.sqrt(2) * self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return 2 * self.scale.pow(2)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        # Both ends are left out, where the logarithm is infinite.
+        low = torch.finfo(self.loc.dtype).eps - 1
+        u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(low, 1)
+        return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        return -torch.log(2 * self.scale) - (value - self.loc).abs() / self.scale
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        z = (value - self.loc) / self.scale
+        return 0.5 - 0.5 * z.sign() * torch.expm1(-z.abs())
+
+    def icdf(self, value: Tensor) -> Tensor:
+        u = value - 0.5
+        return self.loc - self.scale * u.sign() * torch.log1p(-2 * u.abs())
+
+    def entropy(self) -> Tensor:
+        return 1 + torch.log(2 * self.scale)

@@ -1,0 +1,162 @@
+"""The multivariate normal distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .distribution import Distribution
+from .utils import _standard_normal, lazy_property
+
+__all__ = ["MultivariateNormal"]
+
+
+class MatrixParameter(Distribution):
+    """A distribution given by a positive definite matrix, its inverse or its Cholesky factor.
+
+    The Cholesky factor is what everything is computed from. It is kept without the batch dimensions that only
+    the other parameters have; the rest is derived from it when first read.
+    """
+
+    _unexpanded = ("_unbroadcasted_scale_tril",)
+
+    @staticmethod
+    def _given(**matrices: Tensor | None) -> tuple[str, Tensor]:
+        """The name and the value of the only matrix that was given."""
+        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(given) != 1:
+            raise ValueError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+            )
+        name, matrix = given[0]
+        if matrix.dim() < 2:
+            raise ValueError(
+                f"{name} must be at least two-dimensional, with optional leading batch dimensions"
+            )
+        return name, matrix
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        return self._batched(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        return self._batched(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        return self._batched(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+    def _batched(self, matrix: Tensor) -> Tensor:
+        return matrix.expand(self._batch_shape + matrix.shape[-2:])
+
+    def _half_log_det(self) -> Tensor:
+        """Half the log-determinant of the covariance matrix."""
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class MultivariateNormal(MatrixParameter):
+    """The multivariate normal (Gaussian) distribution of vectors of length n.
+
+    Args:
+        loc: the mean, of shape `(..., n)`.
+        covariance_matrix: the covariance matrix, of shape `(..., n, n)`.
+        precision_matrix: its inverse.
+        scale_tril: its lower Cholesky factor; exactly one of the three is given, and this one costs least.
+
+    >>> import flambeau as torch
+    >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4., 0.], [0., 1.]]))
+    >>> d.scale_tril
+    tensor([[2., 0.],
+            [0., 1.]])
+    >>> d.log_prob(torch.zeros(2))
+    tensor(-2.5310)
+    """
+
+    arg_constraints: ClassVar = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        name, matrix = self._given(
+            scale_tril=scale_tril, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix
+        )
+        batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
+        self.loc = loc.expand((*batch_shape, -1))
+        super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
+        self._unbroadcasted_scale_tril = _scale_tril(name, matrix)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> Tensor:
+        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self.loc.shape)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+
+    def entropy(self) -> Tensor:
+        entropy = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+        return entropy.expand(self._batch_shape)
+
+
+def _scale_tril(name: str, matrix: Tensor) -> Tensor:
+    """The Cholesky factor of the covariance, from the parameter `name` of the distribution."""
+    if name == "scale_tril":
+        return matrix
+    return torch.linalg.cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
+
+
+def _precision_to_scale_tril(precision: Tensor) -> Tensor:
+    """The Cholesky factor of the inverse: factor with rows and columns reversed, and invert that triangle."""
+    reversed_factor = torch.linalg.cholesky(precision.flip(-2, -1))
+    inverse_factor = reversed_factor.flip(-2, -1).mT
+    identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    return torch.linalg.solve_triangular(inverse_factor, identity, upper=False)
+
+
+def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
+    """Matrices `(..., n, m)` times vectors `(..., m)`."""
+    return torch.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
+    """The squared length of `factor⁻¹ x`.
+
+    For triangular factors of shape `(batch, n, n)` and vectors of shape `(samples, batch, n)`. The samples
+    are the columns of one system for each factor.
+    """
+    outer = x.shape[: x.dim() + 1 - factor.dim()]
+    columns = x.reshape(outer.numel(), *x.shape[len(outer) :]).movedim(0, -1)
+    solved = torch.linalg.solve_triangular(factor, columns, upper=False)
+    return solved.pow(2).sum(-2).movedim(-1, 0).reshape(x.shape[:-1])

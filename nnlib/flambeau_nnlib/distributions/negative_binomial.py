@@ -1,0 +1,67 @@
+"""The negative binomial distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.nn import functional as F
+
+from . import constraints
+from .gamma import Gamma
+from .probs_logits import CountedProbsLogits
+from .utils import lazy_property
+
+__all__ = ["NegativeBinomial"]
+
+
+class NegativeBinomial(CountedProbsLogits):
+    """The number of successes before `total_count` failures, in trials of success probability `probs`.
+
+    Args:
+        total_count: the number of failures to stop at; need not be an integer.
+        probs: the probability of a success, in [0, 1).
+        logits: its log-odds; exactly one of the two is given.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.NegativeBinomial(3., torch.tensor(0.5)).mean
+    tensor(3.)
+    """
+
+    arg_constraints: ClassVar = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * torch.exp(self.logits)
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / torch.sigmoid(-self.logits)
+
+    @lazy_property
+    def _gamma(self) -> Gamma:
+        return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        with torch.no_grad():
+            return torch.poisson(self._gamma.sample(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        n, logits = self.total_count, self.logits
+        log_choices = torch.lgamma(n + value) - torch.lgamma(1 + value) - torch.lgamma(n)
+        log_choices = log_choices.masked_fill(
+            n + value == 0, 0.0
+        )  # no failures to wait for: 0 successes, surely
+        return log_choices + n * F.logsigmoid(-logits) + value * F.logsigmoid(logits)

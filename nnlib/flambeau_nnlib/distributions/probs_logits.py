@@ -1,0 +1,62 @@
+"""Distributions that take probabilities or logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .distribution import Distribution
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+
+
+class ProbsLogits(Distribution):
+    """A distribution given by either `probs` or `logits`; the other is derived from it when first read."""
+
+    _is_binary = True  # logits are log-odds rather than log-probabilities
+
+    @staticmethod
+    def _given(probs: Any, logits: Any) -> tuple[str, Any]:
+        """The name and the value of the one that was given."""
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        return ("probs", probs) if logits is None else ("logits", logits)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, self._is_binary)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, self._is_binary)
+
+    @property
+    def _param(self) -> Tensor:
+        return self.probs if "probs" in vars(self) else self.logits
+
+    @property
+    def param_shape(self) -> torch.Size:
+        """The shape of `probs` and of `logits`."""
+        return self._param.size()
+
+    def _enumerate(self, count: int, expand: bool, dtype: torch.dtype) -> Tensor:
+        """0 to `count - 1` along a new first dimension, for distributions over that range."""
+        values = torch.arange(count, dtype=dtype, device=self._param.device)
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
+
+class CountedProbsLogits(ProbsLogits):
+    """A distribution of counts, with a `total_count` beside its probabilities."""
+
+    def __init__(
+        self,
+        total_count: Tensor | float,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        name, value = self._given(probs, logits)
+        total_count, value = broadcast_all(total_count, value)
+        self._init_params(validate_args, total_count=total_count.type_as(value), **{name: value})

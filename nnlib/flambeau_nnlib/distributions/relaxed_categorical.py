@@ -1,0 +1,104 @@
+"""Continuous relaxations of the categorical distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .categorical import Categorical, OverCategorical
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform
+from .utils import broadcast_all, clamp_probs
+
+__all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
+
+
+class ExpRelaxedCategorical(OverCategorical):
+    """The logarithm of a `RelaxedOneHotCategorical` variable, whose density is better behaved.
+
+    Args:
+        temperature: the temperature of the relaxation, a tensor.
+        probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
+        logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
+
+    >>> import flambeau as torch
+    >>> from flambeau.distributions.relaxed_categorical import ExpRelaxedCategorical
+    >>> ExpRelaxedCategorical(torch.tensor(1.), torch.ones(3)).rsample((2,)).shape
+    torch.Size([2, 3])
+    """
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector  # the logarithms of a simplex, in truth
+    has_rsample = True
+    _unexpanded = ("temperature",)
+
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.temperature = temperature
+        super().__init__(Categorical(probs, logits), validate_args)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        u = clamp_probs(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        gumbel = -(-u.log()).log()
+        return ((self.logits + gumbel) / self.temperature).log_softmax(-1)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        n = self._event_shape[0]
+        logits, value = broadcast_all(self.logits, value)
+        score = (logits - value * self.temperature).log_softmax(-1).sum(-1)
+        return score + math.lgamma(n) + (n - 1) * self.temperature.log()
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """A one-hot vector relaxed to the simplex; its reparametrised draws harden as the temperature falls.
+
+    From Maddison, Mnih and Teh, "The concrete distribution", and Jang, Gu and Poole, "Categorical
+    reparameterization with Gumbel-softmax", both 2017.
+
+    Args:
+        temperature: the temperature of the relaxation, a tensor.
+        probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
+        logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).rsample((2,)).shape
+    torch.Size([2, 3])
+    """
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base_dist = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base_dist, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Tensor:
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        return self.base_dist.probs

@@ -1,0 +1,161 @@
+"""Transforms made from other transforms: one after another, or over more dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import constraints
+from ..constraints import Constraint
+from ..utils import _sum_rightmost, lazy_property
+from .transform import Transform, _check_ndim, _widened
+
+
+class ComposeTransform(Transform):
+    """One transform after another.
+
+    Args:
+        parts: the transforms, the first to be applied first.
+        cache_size: the cache size of the parts.
+    """
+
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size)
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Constraint:
+        return _chained([(part.codomain, part.domain) for part in reversed(self.parts)])
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Constraint:
+        return _chained([(part.domain, part.codomain) for part in self.parts])
+
+    @lazy_property
+    def bijective(self) -> bool:
+        return all(part.bijective for part in self.parts)
+
+    @lazy_property
+    def sign(self) -> Tensor | int:
+        return math.prod(part.sign for part in self.parts)
+
+    @property
+    def inv(self) -> Transform:
+        if self._inv is None:
+            self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv._inv = self
+        return self._inv
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposeTransform) and self.parts == other.parts
+
+    def __call__(self, x: Tensor) -> Tensor:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        if not self.parts:
+            return torch.zeros_like(x)
+        total: Tensor | float = 0.0
+        event_dim = self.domain.event_dim
+        for i, part in enumerate(self.parts):
+            part_y = y if i == len(self.parts) - 1 else part(x)
+            log_det = part.log_abs_det_jacobian(x, part_y)
+            total = total + _sum_rightmost(log_det, event_dim - part.domain.event_dim)
+            event_dim += part.codomain.event_dim - part.domain.event_dim
+            x = part_y
+        return total
+
+    def forward_shape(self, shape: torch.Size) -> torch.Size:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: torch.Size) -> torch.Size:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
+
+    def __repr__(self) -> str:
+        parts = ",\n    ".join(map(repr, self.parts))
+        return f"{type(self).__name__}(\n    {parts}\n)"
+
+
+def _chained(ends: list[tuple[Constraint, Constraint]]) -> Constraint:
+    """The constraint at the far end of a chain of maps, each given by its near and far constraint.
+
+    Its event dims grow to those that the maps before need.
+    """
+    if not ends:
+        return constraints.real
+    event_dim = ends[0][0].event_dim
+    for near, far in ends:
+        event_dim = max(event_dim + far.event_dim - near.event_dim, far.event_dim)
+    return _widened(ends[-1][1], event_dim)
+
+
+identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """A transform whose last `reinterpreted_batch_ndims` batch dimensions count as part of the event.
+
+    Args:
+        base_transform: the transform.
+        reinterpreted_batch_ndims: how many more dimensions the log-determinant sums over.
+    """
+
+    def __init__(
+        self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
+    ) -> None:
+        super().__init__(cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        if self._cache_size == cache_size:
+            return self
+        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size)
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Constraint:
+        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Constraint:
+        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+
+    @property
+    def bijective(self) -> bool:
+        return self.base_transform.bijective
+
+    @property
+    def sign(self) -> Tensor | int:
+        return self.base_transform.sign
+
+    def _call(self, x: Tensor) -> Tensor:
+        _check_ndim(x.shape, self.domain.event_dim)
+        return self.base_transform(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        _check_ndim(y.shape, self.codomain.event_dim)
+        return self.base_transform.inv(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def forward_shape(self, shape: torch.Size) -> torch.Size:
+        return self.base_transform.forward_shape(shape)
+
+    def inverse_shape(self, shape: torch.Size) -> torch.Size:
+        return self.base_transform.inverse_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"

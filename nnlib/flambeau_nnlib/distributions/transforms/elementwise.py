@@ -1,0 +1,239 @@
+"""Transforms of each number by itself."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.nn import functional as F
+
+from .. import constraints
+from ..constraints import Constraint
+from ..utils import _Number, _sum_rightmost, broadcast_all, lazy_property
+from .transform import Transform, _off_0_and_1, _Parameterless, _widened
+
+if TYPE_CHECKING:
+    from ..distribution import Distribution
+
+
+class _Monotone(_Parameterless):
+    """An increasing map of the real line."""
+
+    domain: Constraint = constraints.real
+    bijective = True
+    sign = +1
+
+
+class ExpTransform(_Monotone):
+    """`y = exp(x)`."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.exp()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return x
+
+
+class SigmoidTransform(_Monotone):
+    """`y = 1 / (1 + exp(-x))`, kept off 0 and 1."""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Tensor) -> Tensor:
+        return _off_0_and_1(torch.sigmoid(x))
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        y = _off_0_and_1(y)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -F.softplus(-x) - F.softplus(x)
+
+
+class SoftplusTransform(_Monotone):
+    """`y = log(1 + exp(x))`."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return F.softplus(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -F.softplus(-x)
+
+
+class TanhTransform(_Monotone):
+    """`y = tanh(x)`; with `cache_size=1` its inverse is exact even where y rounds to ±1."""
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tanh()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return torch.atanh(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x))  # log(1 - tanh(x)**2) without cancellation
+
+
+class AbsTransform(_Parameterless):
+    """`y = |x|`, inverted to the nonnegative x."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+class PowerTransform(Transform):
+    """`y = x ** exponent`.
+
+    Args:
+        exponent: the power, not 0.
+    """
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    @lazy_property
+    def sign(self) -> Tensor:
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and _same(self.exponent, other.exponent)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: torch.Size) -> torch.Size:
+        return torch.broadcast_shapes(shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+class AffineTransform(Transform):
+    """`y = loc + scale * x`.
+
+    Args:
+        loc: the shift.
+        scale: the factor.
+        event_dim: how many trailing dimensions the log-determinant sums over.
+    """
+
+    bijective = True
+
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
+        super().__init__(cache_size)
+        self.loc = loc
+        self.scale = scale
+        self._event_dim = event_dim
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Constraint:
+        return _widened(constraints.real, self._event_dim)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Constraint:
+        return _widened(constraints.real, self._event_dim)
+
+    @property
+    def sign(self) -> Tensor | int:
+        if isinstance(self.scale, _Number):
+            return (self.scale > 0) - (self.scale < 0)
+        return self.scale.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, AffineTransform)
+            and _same(self.loc, other.loc)
+            and _same(self.scale, other.scale)
+        )
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        if isinstance(self.scale, _Number):
+            log_scale = torch.full_like(x, math.log(abs(self.scale)))
+        else:
+            log_scale = self.scale.abs().log()
+        shape = x.shape[: x.dim() - self._event_dim]
+        return _sum_rightmost(log_scale, self._event_dim).expand(shape)
+
+    def forward_shape(self, shape: torch.Size) -> torch.Size:
+        return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    inverse_shape = forward_shape
+
+
+def _same(a: Tensor | float, b: Tensor | float) -> bool:
+    return bool(torch.as_tensor(a == b).all())
+
+
+class CumulativeDistributionTransform(Transform):
+    """The distribution function of `distribution`, which makes its draws uniform.
+
+    Args:
+        distribution: a distribution with `cdf` and `icdf`.
+
+    >>> import flambeau as torch
+    >>> D = torch.distributions
+    >>> D.CumulativeDistributionTransform(D.Cauchy(0., 1.))(torch.tensor([-1., 0.]))
+    tensor([0.2500, 0.5000])
+    """
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = +1
+
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Constraint:
+        return self.distribution.support
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)

@@ -1,0 +1,123 @@
+"""What several distributions need: parameters that broadcast, probabilities and logits, lazy attributes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = [
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
+
+euler_constant = 0.57721566490153286060  # the Euler-Mascheroni constant, minus digamma(1)
+
+_Number = (int, float, bool)
+
+
+def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
+    """Tensors of one shape from tensors and numbers; a number takes the dtype and device of the first tensor.
+
+    Raises:
+        ValueError: a value is neither a tensor nor a number.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.5)
+    (tensor([0., 0.]), tensor([1.5000, 1.5000]))
+    """
+    is_tensor = [torch.overrides.is_tensor_like(v) for v in values]
+    if not all(ok or isinstance(v, _Number) for ok, v in zip(is_tensor, values, strict=True)):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+            "__torch_function__."
+        )
+    if not all(is_tensor):
+        first = next((v for v in values if isinstance(v, Tensor)), None)
+        options: dict[str, Any] = (
+            {"dtype": torch.get_default_dtype()}
+            if first is None
+            else {"dtype": first.dtype, "device": first.device}
+        )
+        values = tuple(
+            v if ok else torch.tensor(v, **options) for ok, v in zip(is_tensor, values, strict=True)
+        )
+    return tuple(torch.broadcast_tensors(*values))
+
+
+class lazy_property(functools.cached_property):
+    """A method turned into an attribute, computed when first read, with gradients enabled, and then kept."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        with torch.enable_grad():
+            return super().__get__(instance, owner)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities kept off 0 and 1 by one machine epsilon, so that their logarithms are finite."""
+    eps = torch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities from log-odds (`is_binary`), or from unnormalised log-probabilities in the last dim."""
+    return torch.sigmoid(logits) if is_binary else torch.softmax(logits, dim=-1)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """The inverse of `logits_to_probs`; probabilities of 0 and 1 give large finite values."""
+    probs = clamp_probs(probs)
+    return torch.log(probs) - torch.log1p(-probs) if is_binary else torch.log(probs)
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The entries on and below diagonal `diag` of square matrices `(..., n, n)`, row by row, as vectors.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1., 0.], [2., 3.]]))
+    tensor([1., 2., 3.])
+    """
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    return mat[..., _tril_mask(n, diag, mat)]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """The inverse of `tril_matrix_to_vec`: vectors to lower triangular matrices, zero elsewhere.
+
+    Raises:
+        ValueError: no square matrix has that many entries on and below the diagonal.
+    """
+    # The number of entries, (n + diag)(n + diag + 1)/2 less what a positive diag cuts off, solved for n.
+    root = ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5
+    n = round((root - (1 + 2 * diag)) / 2)
+    mask = _tril_mask(n, diag, vec)
+    if int(mask.sum()) != vec.shape[-1]:
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as "
+            "the lower triangular part of a square D x D matrix."
+        )
+    mat = vec.new_zeros((*vec.shape[:-1], n, n))
+    mat[..., mask] = vec
+    return mat
+
+
+def _tril_mask(n: int, diag: int, like: Tensor) -> Tensor:
+    return torch.ones(n, n, dtype=torch.bool, device=like.device).tril(diag)
+
+
+def _standard_normal(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.empty(shape, dtype=dtype, device=device).normal_()
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """Sum out the last `dim` dimensions."""
+    return value.flatten(-dim).sum(-1) if dim else value

@@ -1,0 +1,79 @@
+"""The von Mises distribution on the circle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import constraints
+from .distribution import Distribution
+from .utils import lazy_property
+
+__all__ = ["VonMises"]
+
+
+class VonMises(Distribution):
+    """The von Mises distribution of angles in [-π, π), of density proportional to `exp(k * cos(x - loc))`.
+
+    Args:
+        loc: the mean angle, in radians.
+        concentration: the concentration k about `loc`.
+
+    `log_prob` takes any angle; `variance` is the circular variance. Draws are by rejection, as in Best and
+    Fisher, "Efficient simulation of the von Mises distribution", 1979.
+
+    >>> import flambeau as torch
+    >>> torch.distributions.VonMises(0., 1.).log_prob(torch.tensor(0.))
+    tensor(-1.0738)
+    """
+
+    arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
+    support = constraints.real
+
+    def __init__(
+        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
+    ) -> None:
+        self._init_params(validate_args, loc=loc, concentration=concentration)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
+
+    @lazy_property
+    def variance(self) -> Tensor:
+        return 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check_sample(value)
+        log_bessel = self.concentration + torch.special.i0e(self.concentration).log()
+        return self.concentration * torch.cos(value - self.loc) - math.log(2 * math.pi) - log_bessel
+
+    @lazy_property
+    def _proposal_r(self) -> Tensor:
+        """The parameter of the wrapped Cauchy distribution that encloses this one best, in float64."""
+        kappa = self.concentration.double()
+        tau = 1 + (1 + 4 * kappa**2).sqrt()
+        rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
+        return torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
+
+    @torch.no_grad()
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        loc, kappa, r = self.loc.double(), self.concentration.double(), self._proposal_r
+        angle = torch.zeros(shape, dtype=loc.dtype, device=loc.device)
+        done = torch.zeros(shape, dtype=torch.bool, device=loc.device)
+        while not done.all():
+            u1, u2, u3 = torch.rand((3, *shape), dtype=loc.dtype, device=loc.device).unbind()
+            z = torch.cos(math.pi * u1)
+            f = (1 + r * z) / (r + z)
+            c = kappa * (r - f)
+            accept = (c * (2 - c) - u2 > 0) | ((c / u2).log() + 1 - c >= 0)
+            angle = torch.where(accept, (u3 - 0.5).sign() * f.acos(), angle)
+            done = done | accept
+        return ((angle + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)

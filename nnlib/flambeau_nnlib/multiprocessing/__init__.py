@@ -1,0 +1,47 @@
+"""Python's :mod:`multiprocessing`, with tensors that stay in one place.
+
+Everything of the original is here, so ``import torch.multiprocessing as mp`` replaces ``import multiprocessing as mp``.
+A tensor that is sent through a queue or a pipe, or passed to a process, moves to shared memory, and only a handle is
+sent: both sides see what the other one writes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing import *  # noqa: F403
+
+from .reductions import init_reductions
+from .shared import (
+    get_all_sharing_strategies,
+    get_sharing_strategy,
+    is_shared,
+    set_sharing_strategy,
+    share,
+)
+from .spawn import (
+    ProcessContext,
+    ProcessException,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
+
+__all__ = [  # noqa: PLE0604
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "is_shared",
+    "set_sharing_strategy",
+    "share",
+    "spawn",
+    "start_processes",
+    *multiprocessing.__all__,
+]
+
+init_reductions()

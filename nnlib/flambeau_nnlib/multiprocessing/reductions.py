@@ -1,0 +1,55 @@
+"""How tensors are pickled on their way to another process: as a handle of the memory they share."""
+
+from __future__ import annotations
+
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import flambeau as torch
+
+from .shared import SharedBlock, block_tensor, share
+
+__all__ = ["check_leaf", "init_reductions", "rebuild_tensor", "reduce_tensor"]
+
+
+def check_leaf(tensor: torch.Tensor) -> None:
+    """Raise RuntimeError if ``tensor`` has a history, which cannot leave its process."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
+            "before serializing (e.g., putting it on the queue)."
+        )
+
+
+def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Move ``tensor`` into shared memory and describe where it lies there."""
+    check_leaf(tensor)
+    if tensor.device.type != "cpu":
+        return _rebuild_on_device, (type(tensor), tensor.detach().cpu(), str(tensor.device), tensor.requires_grad)
+    block = share(tensor)
+    layout = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset())
+    return rebuild_tensor, (type(tensor), block, tensor.dtype, layout, tensor.requires_grad)
+
+
+def rebuild_tensor(
+    cls: type, block: SharedBlock, dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
+) -> torch.Tensor:
+    """The tensor of type ``cls`` that lies in ``block``."""
+    return _as_type(cls, block_tensor(block, dtype).as_strided(*layout), requires_grad)
+
+
+def _rebuild_on_device(cls: type, tensor: torch.Tensor, device: str, requires_grad: bool) -> torch.Tensor:
+    return _as_type(cls, tensor.to(device), requires_grad)
+
+
+def _as_type(cls: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:
+    if cls is torch.Tensor:
+        return tensor.requires_grad_(requires_grad)
+    return cls(tensor, requires_grad=requires_grad)
+
+
+def init_reductions() -> None:
+    """Teach the pickler of queues, pipes and process arguments about tensors."""
+    ForkingPickler.register(torch.Tensor, reduce_tensor)
+    ForkingPickler.register(torch.nn.Parameter, reduce_tensor)

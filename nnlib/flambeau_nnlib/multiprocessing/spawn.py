@@ -1,0 +1,203 @@
+"""Running one function in several processes, and learning which of them failed and why."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import multiprocessing.connection
+import pickle
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "spawn",
+    "start_processes",
+]
+
+TERMINATION_PERIOD = 30.0  # seconds a process may take to end after SIGTERM
+
+
+class ProcessException(Exception):
+    """Process ``error_index``, whose id was ``error_pid``, failed."""
+
+    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
+        super().__init__(msg)
+        self.msg = msg
+        self.error_index = error_index
+        self.error_pid = error_pid
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.error_pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """The process failed with an exception; the message holds its traceback."""
+
+
+class ProcessExitedException(ProcessException):
+    """The process ended with ``exit_code``, or by the signal ``signal_name``."""
+
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+    ) -> None:
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code = exit_code
+        self.signal_name = signal_name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
+
+
+class ProcessContext:
+    """Processes that were started together."""
+
+    directory: tempfile.TemporaryDirectory | None = None  # of the error files; goes when the context goes
+
+    def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
+        self.processes = processes
+        self.error_files = error_files
+        self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
+
+    def pids(self) -> list[int]:
+        """The process ids, in the order of the indices."""
+        return [process.pid for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait until some process ends, ``timeout`` seconds at most; call it again while it returns False.
+
+        Returns True once all have succeeded. If one fails, the others get ``grace_period`` seconds to end by
+        themselves, then they are terminated, and :class:`ProcessRaisedException` or
+        :class:`ProcessExitedException` is raised.
+        """
+        for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
+            index = self.sentinels.pop(sentinel)
+            self.processes[index].join()
+            if self.processes[index].exitcode != 0:
+                self._stop_all(grace_period)
+                raise self._failure(index)
+        return not self.sentinels
+
+    def _stop_all(self, grace_period: float | None) -> None:
+        if grace_period is not None:
+            self._wait_for_all(grace_period)
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+        self._wait_for_all(TERMINATION_PERIOD if grace_period is None else grace_period)
+        for process in self.processes:
+            if process.is_alive():
+                process.kill()
+            process.join()
+
+    def _wait_for_all(self, period: float) -> None:
+        end = time.monotonic() + period
+        for process in self.processes:
+            process.join(max(0.0, end - time.monotonic()))
+
+    def _failure(self, index: int) -> ProcessException:
+        pid, exitcode = self.processes[index].pid, self.processes[index].exitcode
+        report = Path(self.error_files[index])
+        if report.exists():
+            trace = pickle.loads(report.read_bytes())
+            message = f"\n\n-- Process {index} terminated with the following error:\n{trace}"
+            return ProcessRaisedException(message, index, pid)
+        if exitcode >= 0:
+            message = f"process {index} terminated with exit code {exitcode}"
+            return ProcessExitedException(message, index, pid, exitcode)
+        try:
+            name = signal.Signals(-exitcode).name
+        except ValueError:
+            name = f"<Unknown signal {-exitcode}>"
+        return ProcessExitedException(f"process {index} terminated with signal {name}", index, pid, exitcode, name)
+
+
+class SpawnContext(ProcessContext):
+    """The older name of :class:`ProcessContext`."""
+
+    def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
+        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        super().__init__(processes, error_files)
+
+
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run ``fn(index, *args)`` in ``nprocs`` processes, with ``index`` from 0 on.
+
+    Waits for them and returns None, or returns their :class:`ProcessContext` if ``join`` is False. With the start
+    method ``"spawn"`` or ``"forkserver"``, ``fn`` has to be importable by name.
+    """
+    mp = multiprocessing.get_context(start_method)
+    # Failures come back in files: a process that dies while it writes to a queue leaves the queue locked.
+    directory = tempfile.TemporaryDirectory(prefix="flambeau-errors-")
+    processes, error_files = [], []
+    for index in range(nprocs):
+        error_file = str(Path(directory.name, f"{index}.pickle"))
+        process = mp.Process(target=_run, args=(fn, index, args, error_file), daemon=daemon)  # type: ignore[attr-defined]
+        process.start()
+        processes.append(process)
+        error_files.append(error_file)
+    context = ProcessContext(processes, error_files)
+    context.directory = directory
+    if not join:
+        return context
+    while not context.join():
+        pass
+    return None
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """:func:`start_processes` in fresh interpreters: ``fn`` has to be importable by name.
+
+    Raises :class:`ProcessRaisedException` or :class:`ProcessExitedException` for the first process that fails.
+    """
+    if start_method != "spawn":
+        warnings.warn(
+            f"This method only supports start_method=spawn (got: {start_method}).\n"
+            "To use a different start_method use:\n\t\t torch.multiprocessing.start_processes(...)",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
+
+
+def _run(fn: Callable[..., Any], index: int, args: tuple, error_file: str) -> None:
+    _end_with_parent()
+    try:
+        fn(index, *args)
+    except KeyboardInterrupt:
+        pass  # the parent was interrupted too
+    except Exception:
+        Path(error_file).write_bytes(pickle.dumps(traceback.format_exc()))
+        sys.exit(1)
+
+
+def _end_with_parent() -> None:
+    """Have the kernel interrupt this process, which need not be a daemon, when its parent ends."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGINT)

@@ -1,0 +1,337 @@
+"""Ways to fill the initial values of parameters, in place and outside autograd.
+
+>>> import flambeau as torch
+>>> torch.nn.init.constant_(torch.empty(2, 3), 0.5)
+tensor([[0.5000, 0.5000, 0.5000],
+        [0.5000, 0.5000, 0.5000]])
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+
+import flambeau as torch
+from flambeau import Generator, Tensor
+
+__all__ = [
+    "calculate_gain",
+    "constant",
+    "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
+    "eye_",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "normal",
+    "normal_",
+    "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "sparse",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_normal",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+UNIT_GAIN = {
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which initial values should grow to make up for what `nonlinearity` takes away.
+
+    `param` is the slope of "leaky_relu". Raises ValueError for an unknown nonlinearity.
+
+    >>> calculate_gain("leaky_relu", 1.0)
+    1.0
+    """
+    if nonlinearity in UNIT_GAIN:
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs feed one output of a layer with this weight, and how many outputs one input feeds."""
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    outputs, inputs, *kernel = tensor.shape
+    return inputs * math.prod(kernel), outputs * math.prod(kernel)
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    modes = ["fan_in", "fan_out"]
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of {modes}")
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+
+
+def _bias_uniform_(bias: Tensor | None, weight: Tensor) -> None:
+    """Fill a layer's bias from U(-k, k) with k = 1 / sqrt(fan_in of its weight)."""
+    if bias is not None:
+        fan_in, _ = _calculate_fan_in_and_fan_out(weight)
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+        uniform_(bias, -bound, bound)
+
+
+@torch.no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with draws from U(a, b)."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@torch.no_grad()
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with draws from the normal distribution N(mean, std^2)."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@torch.no_grad()
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with draws from N(mean, std^2), redrawn until they lie in [a, b].
+
+    >>> import flambeau as torch
+    >>> values = trunc_normal_(torch.empty(1000), a=-1.0, b=0.5)
+    >>> bool((values >= -1.0).all() and (values <= 0.5).all())
+    True
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+    accepted = (math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2))) / 2
+    if accepted > 0.3:
+        return _redraw_normal_(tensor, mean, std, a, b, generator)
+    return _reject_uniform_(tensor, mean, std, a, b, generator)
+
+
+def _redraw_normal_(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    low, high = torch.tensor([a, b], dtype=tensor.dtype).tolist()
+    tensor.normal_(mean, std, generator=generator)
+    while (outside := (tensor < low) | (tensor > high)).any():
+        fresh = torch.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(torch.where(outside, fresh, tensor))
+    return tensor
+
+
+def _reject_uniform_(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Rejection sampling from U(a, b), for an interval in which normal draws would rarely fall."""
+    log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    pending = torch.ones_like(tensor, dtype=torch.bool)
+    while pending.any():
+        candidates = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(torch.where(pending, candidates, tensor))
+        log_density = candidates.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(log_peak)
+        pending = pending & (torch.empty_like(tensor).uniform_(generator=generator).log_() > log_density)
+    return tensor
+
+
+@torch.no_grad()
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with `val`."""
+    return tensor.fill_(val)
+
+
+@torch.no_grad()
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with 1."""
+    return tensor.fill_(1.0)
+
+
+@torch.no_grad()
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with 0."""
+    return tensor.zero_()
+
+
+@torch.no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """Make a 2-D tensor the identity: a `Linear` with it passes on as many inputs as it can."""
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+
+
+@torch.no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Make a 3-, 4- or 5-D tensor the identity of convolution, in each of the `groups`.
+
+    >>> import flambeau as torch
+    >>> dirac_(torch.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
+    """
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups != 0:
+        raise ValueError("dim 0 must be divisible by groups")
+    center = tuple(length // 2 for length in tensor.shape[2:])
+    tensor.zero_()
+    for group in tensor.chunk(groups):
+        for channel in range(min(group.shape[:2])):
+            group[(channel, channel, *center)] = 1
+    return tensor
+
+
+@torch.no_grad()
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill from U(-k, k), k = gain * sqrt(6 / (fan_in + fan_out)); also known as Glorot initialization.
+
+    Glorot and Bengio, *Understanding the difficulty of training deep feedforward neural networks*, 2010.
+    """
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    std = gain * math.sqrt(2.0 / (fan_in + fan_out))
+    bound = math.sqrt(3.0) * std
+    return tensor.uniform_(-bound, bound, generator=generator)
+
+
+@torch.no_grad()
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill from the normal distribution of std gain * sqrt(2 / (fan_in + fan_out)); see `xavier_uniform_`."""
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return tensor.normal_(0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator=generator)
+
+
+@torch.no_grad()
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill from U(-k, k), k = gain * sqrt(3 / fan); also known as He initialization.
+
+    `a` is the slope of the "leaky_relu" that follows the layer; `mode` is "fan_in" or "fan_out".
+    He et al., *Delving deep into rectifiers*, 2015.
+    """
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    bound = math.sqrt(3.0) * std
+    return tensor.uniform_(-bound, bound, generator=generator)
+
+
+@torch.no_grad()
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill from the normal distribution of std gain / sqrt(fan); see `kaiming_uniform_`."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    return tensor.normal_(0, std, generator=generator)
+
+
+@torch.no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fill with a random (semi-)orthogonal matrix, times `gain`; dimensions after the first count as one.
+
+    Saxe et al., *Exact solutions to the nonlinear dynamics of learning in deep linear neural networks*, 2013.
+
+    >>> import flambeau as torch
+    >>> weight = orthogonal_(torch.empty(2, 5))
+    >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-6)
+    True
+    """
+    if tensor.dim() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    draw = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    q, r = torch.linalg.qr(draw.t() if rows < columns else draw)
+    q = q * r.diagonal().sign()  # makes the draw uniform over orthogonal matrices
+    return tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
+
+
+@torch.no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Fill a 2-D tensor from N(0, std^2), then set the fraction `sparsity` of each column to zero.
+
+    Martens, *Deep learning via Hessian-free optimization*, 2010.
+    """
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[torch.randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`function` under its old name, without the underscore."""
+    new_name, old_name = function.__name__, function.__name__.removesuffix("_")
+
+    @functools.wraps(function)
+    def old(*args: object, **kwargs: object) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **kwargs)
+
+    old.__name__ = old.__qualname__ = old_name
+    old.__doc__ = f"The old name of `{new_name}`."
+    return old
+
+
+uniform = _deprecated(uniform_)
+normal = _deprecated(normal_)
+constant = _deprecated(constant_)
+eye = _deprecated(eye_)
+dirac = _deprecated(dirac_)
+xavier_uniform = _deprecated(xavier_uniform_)
+xavier_normal = _deprecated(xavier_normal_)
+kaiming_uniform = _deprecated(kaiming_uniform_)
+kaiming_normal = _deprecated(kaiming_normal_)
+orthogonal = _deprecated(orthogonal_)
+sparse = _deprecated(sparse_)

@@ -1,0 +1,575 @@
+"""Activation layers: functions applied to each element, and softmax."""
+
+from __future__ import annotations
+
+import warnings
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init as initializers
+from ..parameter import Parameter
+from .attention import MultiheadAttention
+from .module import Module
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "MultiheadAttention",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
+
+
+class _Inplace(Module):
+    """A layer whose only setting is `inplace`."""
+
+    __constants__ = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+def comma_inplace(module: Module) -> str:
+    """How `inplace` is shown after other settings."""
+    return ", inplace=True" if module.inplace else ""
+
+
+class ReLU(_Inplace):
+    """`max(0, x)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.ReLU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+
+class SiLU(_Inplace):
+    """`x * sigmoid(x)`, also called swish.
+
+    >>> import flambeau as torch
+    >>> torch.nn.SiLU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+
+class Mish(_Inplace):
+    """`x * tanh(softplus(x))`. Misra, *Mish: a self regularized non-monotonic activation function*, 2019.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Mish()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+
+class SELU(_Inplace):
+    """`scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))`, whose constants keep mean 0 and variance 1.
+
+    Klambauer et al., *Self-normalizing neural networks*, 2017.
+
+    >>> import flambeau as torch
+    >>> torch.nn.SELU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-1.1113,  0.0000,  1.0507])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+
+class Hardsigmoid(_Inplace):
+    """`relu6(x + 3) / 6`, a sigmoid made of straight lines.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Hardswish(_Inplace):
+    """`x * relu6(x + 3) / 6`. Howard et al., *Searching for MobileNetV3*, 2019.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Hardswish()(torch.tensor([-4.0, 0.0, 3.0]))
+    tensor([-0., 0., 3.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Threshold(Module):
+    """`x` where it is above `threshold`, `value` elsewhere.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Threshold(0.1, 20.0)(torch.tensor([0.0, 0.5]))
+    tensor([20.0000,  0.5000])
+    """
+
+    __constants__ = ("threshold", "value", "inplace")
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold}, value={self.value}{comma_inplace(self)}"
+
+
+class RReLU(Module):
+    """A leaky ReLU whose slope is drawn from U(lower, upper) for each element; its mean is used in evaluation.
+
+    Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
+
+    >>> import flambeau as torch
+    >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2000,  2.0000])
+    """
+
+    __constants__ = ("lower", "upper", "inplace")
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}{comma_inplace(self)}"
+
+
+class Hardtanh(Module):
+    """`x` limited to [min_val, max_val].
+
+    >>> import flambeau as torch
+    >>> torch.nn.Hardtanh(-2, 2)(torch.tensor([-3.0, 0.5, 4.0]))
+    tensor([-2.0000,  0.5000,  2.0000])
+    """
+
+    __constants__ = ("min_val", "max_val", "inplace")
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        for side, old in (("min", min_value), ("max", max_value)):
+            if old is not None:
+                warnings.warn(
+                    f"keyword argument `{side}_value` is deprecated and renamed to `{side}_val`",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}{comma_inplace(self)}"
+
+
+class ReLU6(Hardtanh):
+    """`min(max(0, x), 6)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class _Alpha(Module):
+    """A layer with settings `alpha` and `inplace`."""
+
+    __constants__ = ("alpha", "inplace")
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}{comma_inplace(self)}"
+
+
+class ELU(_Alpha):
+    """`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.
+
+    Clevert et al., *Fast and accurate deep network learning by exponential linear units*, 2015.
+
+    >>> import flambeau as torch
+    >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_Alpha):
+    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`.
+
+    Barron, *Continuously differentiable exponential linear units*, 2017.
+
+    >>> import flambeau as torch
+    >>> torch.nn.CELU(2.0)(torch.tensor([-1.0, 2.0]))
+    tensor([-0.7869,  2.0000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
+
+
+class LeakyReLU(Module):
+    """`x` where it is positive, `negative_slope * x` elsewhere.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+    """
+
+    __constants__ = ("inplace", "negative_slope")
+
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}{comma_inplace(self)}"
+
+
+class PReLU(Module):
+    """A leaky ReLU whose slope is learned: one for all channels, or `num_parameters` = C slopes.
+
+    Shape: input `(N, C, *)`, weight `(num_parameters,)`. He et al., *Delving deep into rectifiers*, 2015.
+
+    >>> import flambeau as torch
+    >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
+    tensor([-0.2500,  2.0000])
+    """
+
+    __constants__ = ("num_parameters",)
+
+    def __init__(
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(torch.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set all slopes to `init`."""
+        initializers.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class GLU(Module):
+    """`a * sigmoid(b)`, where a and b are the two halves of the input along `dim`.
+
+    Dauphin et al., *Language modeling with gated convolutional networks*, 2016.
+
+    >>> import flambeau as torch
+    >>> torch.nn.GLU()(torch.tensor([[1.0, 2.0, 0.0, 0.0]]))
+    tensor([[0.5000, 1.0000]])
+    """
+
+    __constants__ = ("dim",)
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class GELU(Module):
+    """`x * Phi(x)`, Phi being the normal distribution function; `approximate="tanh"` is close to it and cheaper.
+
+    Hendrycks and Gimpel, *Gaussian error linear units*, 2016.
+
+    >>> import flambeau as torch
+    >>> torch.nn.GELU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+
+    __constants__ = ("approximate",)
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class _Shrink(Module):
+    """A layer with setting `lambd`."""
+
+    __constants__ = ("lambd",)
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Hardshrink(_Shrink):
+    """`x` where its absolute value is above `lambd`, 0 elsewhere.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.2, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(_Shrink):
+    """`x` moved towards 0 by `lambd`, but not past it.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.2, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+
+class Softplus(Module):
+    """`log(1 + exp(beta * x)) / beta`, a smooth ReLU; linear where `beta * x` is above `threshold`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Softplus()(torch.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
+
+    __constants__ = ("beta", "threshold")
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Sigmoid(Module):
+    """`1 / (1 + exp(-x))`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Sigmoid()(torch.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7311])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.sigmoid(input)
+
+
+class LogSigmoid(Module):
+    """`log(sigmoid(x))`, exact for large negative values too.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LogSigmoid()(torch.tensor([0.0, -200.0]))
+    tensor([-6.9315e-01, -2.0000e+02])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Tanh(Module):
+    """The hyperbolic tangent.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Tanh()(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.tanh(input)
+
+
+class Tanhshrink(Module):
+    """`x - tanh(x)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Tanhshrink()(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class Softsign(Module):
+    """`x / (1 + |x|)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class _AlongDim(Module):
+    """A layer that normalizes along `dim`; None means 0 for 0-, 1- and 3-D input, else 1, with a warning."""
+
+    __constants__ = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax(_AlongDim):
+    """`exp(x) / sum(exp(x))` along `dim`: positive values that sum to 1.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Softmax(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
+    tensor([[0.2119, 0.2119, 0.5761]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmin(_AlongDim):
+    """`softmax(-x)` along `dim`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Softmin(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
+    tensor([[0.4223, 0.4223, 0.1554]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_AlongDim):
+    """`log(softmax(x))` along `dim`, computed without overflow.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LogSoftmax(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
+    tensor([[-1.5514, -1.5514, -0.5514]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels at each place of `(N, C, H, W)` or `(C, H, W)` input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Softmax2d()(torch.zeros(1, 4, 2, 2))[0, 0]
+    tensor([[0.2500, 0.2500],
+            [0.2500, 0.2500]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)

@@ -1,0 +1,139 @@
+"""Multi-head attention."""
+
+from __future__ import annotations
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .linear import NonDynamicallyQuantizableLinear
+from .module import Module
+
+__all__ = ["MultiheadAttention"]
+
+
+class MultiheadAttention(Module):
+    """Each query attends to all keys, in `num_heads` subspaces, and gets a mean of their values.
+
+    Shape: query `(L, N, embed_dim)`, key `(S, N, kdim)`, value `(S, N, vdim)`; N comes first with `batch_first`, and
+    may be left out. `key_padding_mask` `(N, S)` or `(S,)` and `attn_mask` `(L, S)` or `(N * num_heads, L, S)`
+    exclude where they are True, or are added to the scores if floating point. Returns the output, of the shape of
+    the query, and the weights `(N, L, S)` (or `(N, num_heads, L, S)` unless `average_attn_weights`; None unless
+    `need_weights`).
+
+    Vaswani et al., *Attention is all you need*, 2017.
+
+    >>> import flambeau as torch
+    >>> attention = torch.nn.MultiheadAttention(8, num_heads=2, batch_first=True)
+    >>> x = torch.randn(3, 5, 8)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
+    """
+
+    __constants__ = ("batch_first",)
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, "
+                f"got embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        if embed_dim % num_heads != 0:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        self.add_zero_attn = add_zero_attn
+
+        def parameter(wanted: bool, *shape: int) -> Parameter | None:
+            return Parameter(torch.empty(shape, device=device, dtype=dtype)) if wanted else None
+
+        together, apart = self._qkv_same_embed_dim, not self._qkv_same_embed_dim
+        self.register_parameter("q_proj_weight", parameter(apart, embed_dim, embed_dim))
+        self.register_parameter("k_proj_weight", parameter(apart, embed_dim, self.kdim))
+        self.register_parameter("v_proj_weight", parameter(apart, embed_dim, self.vdim))
+        self.register_parameter("in_proj_weight", parameter(together, 3 * embed_dim, embed_dim))
+        self.register_parameter("in_proj_bias", parameter(bias, 3 * embed_dim))
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
+        self.register_parameter("bias_k", parameter(add_bias_kv, 1, 1, embed_dim))
+        self.register_parameter("bias_v", parameter(add_bias_kv, 1, 1, embed_dim))
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        if self._qkv_same_embed_dim:
+            init.xavier_uniform_(self.in_proj_weight)
+        else:
+            init.xavier_uniform_(self.q_proj_weight)
+            init.xavier_uniform_(self.k_proj_weight)
+            init.xavier_uniform_(self.v_proj_weight)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)
+        if self.bias_k is not None:
+            init.xavier_normal_(self.bias_k)
+            init.xavier_normal_(self.bias_v)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        swap = self.batch_first and query.dim() == 3
+        if swap:
+            is_self_attention = query is key is value
+            query = query.transpose(0, 1)
+            key, value = (query, query) if is_self_attention else (key.transpose(0, 1), value.transpose(0, 1))
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (output.transpose(0, 1) if swap else output), weights

@@ -1,0 +1,342 @@
+"""Batch normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "SyncBatchNorm",
+]
+
+
+class _NormBase(Module):
+    """Weight, bias and running statistics of batch and instance normalization; `_input_dims` are accepted."""
+
+    _version = 2  # 2 added num_batches_tracked
+    __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
+    _input_dims: tuple[int, ...]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            values = torch.empty(num_features, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, Parameter(values) if wanted else None)
+        tracked = track_running_stats
+        self.register_buffer(
+            "running_mean", torch.zeros(num_features, device=device, dtype=dtype) if tracked else None
+        )
+        self.register_buffer("running_var", torch.ones(num_features, device=device, dtype=dtype) if tracked else None)
+        self.register_buffer(
+            "num_batches_tracked", torch.tensor(0, dtype=torch.int64, device=device) if tracked else None
+        )
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget the statistics of the batches seen so far."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to 1, the bias to 0, and forget the statistics."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in self._input_dims:
+            expected = " or ".join(f"{dim}D" for dim in self._input_dims)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any
+    ) -> None:
+        key = prefix + "num_batches_tracked"
+        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and key not in state_dict:
+            state_dict[key] = self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # a mean of all batches instead of a moving one
+                momentum = 1.0 / float(self.num_batches_tracked)
+        uses_batch = self.training or self.running_mean is None
+        updates_or_reads = self.track_running_stats or not self.training
+        return self._normalize(
+            input,
+            self.running_mean if updates_or_reads else None,
+            self.running_var if updates_or_reads else None,
+            self.weight,
+            self.bias,
+            uses_batch,
+            momentum,
+            self.eps,
+        )
+
+    _normalize = staticmethod(F.batch_norm)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalizes each of C features to mean 0 and variance 1 over the batch, then scales and shifts it.
+
+    Evaluation uses the running statistics: new = (1 - momentum) * old + momentum * batch, or the mean over all
+    batches if `momentum` is None. Shape: `(N, C)` or `(N, C, L)`, weight, bias and statistics `(C,)`.
+
+    Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
+
+    >>> import flambeau as torch
+    >>> output = torch.nn.BatchNorm1d(4)(torch.randn(20, 4))
+    >>> torch.allclose(output.mean(0), torch.zeros(4), atol=1e-6)
+    True
+    """
+
+    _input_dims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalizes each of C channels over the batch and all pixels; see `BatchNorm1d`.
+
+    Shape: `(N, C, H, W)`, weight, bias and statistics `(C,)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 5, 5)).shape
+    torch.Size([2, 3, 5, 5])
+    """
+
+    _input_dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalizes each of C channels over the batch and all voxels; see `BatchNorm1d`.
+
+    Shape: `(N, C, D, H, W)`, weight, bias and statistics `(C,)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 5, 5)).shape
+    torch.Size([2, 3, 4, 5, 5])
+    """
+
+    _input_dims = (5,)
+
+
+class _LazyNormBase(LazyModuleMixin):
+    """Takes `num_features` from the first input."""
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = torch.tensor(0, dtype=torch.int64, device=device)
+
+    def reset_parameters(self) -> None:
+        """Set initial values, once there are shapes to fill."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Give parameters and statistics their shapes and values."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
+            if tensor is not None:
+                tensor.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
+    """A `BatchNorm1d` whose `num_features` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyBatchNorm1d()(torch.randn(20, 4)).shape
+    torch.Size([20, 4])
+    """
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
+    """A `BatchNorm2d` whose `num_features` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyBatchNorm2d()(torch.randn(2, 3, 5, 5)).shape
+    torch.Size([2, 3, 5, 5])
+    """
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
+    """A `BatchNorm3d` whose `num_features` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyBatchNorm3d()(torch.randn(2, 3, 4, 5, 5)).shape
+    torch.Size([2, 3, 4, 5, 5])
+    """
+
+    cls_to_become = BatchNorm3d
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization over the batches of all processes of `process_group`; one process alone is `BatchNorm`.
+
+    Shape: `(N, C, *)`, weight, bias and statistics `(C,)`.
+
+    >>> import flambeau as torch
+    >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2))
+    >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]
+    SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def _normalize(
+        self,
+        input: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        uses_batch: bool,
+        momentum: float,
+        eps: float,
+    ) -> Tensor:
+        if not (uses_batch and self.training and self._has_peers()):
+            return F.batch_norm(input, running_mean, running_var, weight, bias, uses_batch, momentum, eps)
+        dims = [0, *range(2, input.dim())]
+        count = input.new_tensor([input.numel() / input.size(1)])
+        sums = torch.cat([input.sum(dims), (input * input).sum(dims), count])
+        total, total_of_squares, count = AllReduceSum.apply(sums, self.process_group).split([self.num_features] * 2 + [1])
+        mean = total / count
+        var = total_of_squares / count - mean * mean
+        if running_mean is not None:
+            with torch.no_grad():
+                running_mean.lerp_(mean, momentum)
+                running_var.lerp_(var * (count / (count - 1)), momentum)
+        return F.batch_norm(input, mean, var, weight, bias, False, momentum, eps)
+
+    def _has_peers(self) -> bool:
+        distributed = torch.distributed
+        if not (distributed.is_available() and distributed.is_initialized()):
+            return False
+        return distributed.get_world_size(self.process_group) > 1
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """`module` with every batch normalization in it replaced by a `SyncBatchNorm` of the same state."""
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = SyncBatchNorm(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            for name, tensor in (*module._parameters.items(), *module._buffers.items()):
+                setattr(result, name, tensor)
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
+
+
+class AllReduceSum(torch.autograd.Function):
+    """The sum over all processes, whose gradient is summed over all processes too."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, group: Any) -> Tensor:
+        ctx.group = group
+        output = input.clone()
+        torch.distributed.all_reduce(output, group=group)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        grad = grad.clone()
+        torch.distributed.all_reduce(grad, group=ctx.group)
+        return grad, None

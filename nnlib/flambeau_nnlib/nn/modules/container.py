@@ -1,0 +1,476 @@
+"""Modules that hold other modules, or parameters, in order or by name."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, KeysView, Mapping, ValuesView
+from itertools import chain
+from typing import Any, Self
+
+import flambeau as torch
+
+from ..parameter import Parameter
+from .module import Module, indent
+
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+class Container(Module):
+    """The old base class of containers: `Module` does all it did."""
+
+    def __init__(self, **kwargs: Module) -> None:
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+            "Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
+
+
+class _ModuleSequence(Module):
+    """What `Sequential` and `ModuleList` share: members in order, named "0", "1", ... unless named otherwise."""
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def _key(self, index: int) -> str:
+        return list(self._modules)[position(index, len(self))]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+        for key in keys:
+            delattr(self, key)
+        self._number(self)
+
+    def _number(self, modules: Iterable[Module]) -> None:
+        self._modules = {str(number): module for number, module in enumerate(modules)}
+
+    def append(self, module: Module) -> Self:
+        """Add `module` at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add `modules` at the end."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Add `module` before position `index`."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._number(modules)
+        return self
+
+    def pop(self, index: int | slice) -> Module:
+        """Remove and return the module at `index`, or the modules of a slice."""
+        module = self[index]
+        del self[index]
+        return module
+
+
+class Sequential(_ModuleSequence):
+    """Modules called one after the other, each on the output of the one before.
+
+    Takes modules, or an `OrderedDict` of named modules.
+
+    >>> import flambeau as torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU())
+    >>> net.append(torch.nn.Linear(8, 2))
+    Sequential(
+      (0): Linear(in_features=4, out_features=8, bias=True)
+      (1): ReLU()
+      (2): Linear(in_features=8, out_features=2, bias=True)
+    )
+    >>> net(torch.ones(3, 4)).shape
+    torch.Size([3, 2])
+    """
+
+    def __init__(self, *args: Module | OrderedDict[str, Module]) -> None:
+        super().__init__()
+        is_named = len(args) == 1 and isinstance(args[0], OrderedDict)
+        for name, module in args[0].items() if is_named else enumerate(args):
+            self.add_module(str(name), module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def __getitem__(self, index: int | slice) -> Module:
+        if isinstance(index, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[index]))
+        return self._modules[self._key(index)]
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Add `module` before position `index`."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        return super().insert(index, module)
+
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *self._checked(other))
+
+    def __iadd__(self, other: Sequential) -> Self:
+        return self.extend(self._checked(other))
+
+    def _checked(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return other
+
+    def __mul__(self, other: int) -> Sequential:
+        self._check_factor(other)
+        return Sequential(*list(self) * other)
+
+    def __rmul__(self, other: int) -> Sequential:
+        return self * other
+
+    def __imul__(self, other: int) -> Self:
+        self._check_factor(other)
+        return self.extend(list(self) * (other - 1))
+
+    def _check_factor(self, factor: Any) -> None:
+        if not isinstance(factor, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(factor)}")
+        if factor <= 0:
+            raise ValueError(f"Non-positive multiplication factor {factor} for {type(self)}")
+
+
+class ModuleList(_ModuleSequence):
+    """A list of modules, whose parameters belong to the module that holds the list.
+
+    >>> import flambeau as torch
+    >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
+    ModuleList(
+      (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+    )
+    """
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def __getitem__(self, index: int | slice) -> Module:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return self._modules[self._key(index)]
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList(chain(self, other))
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add `modules` at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+        return super().extend(modules)
+
+    def __repr__(self) -> str:
+        """Runs of modules with the same printed form are shown once."""
+        runs: list[list[Any]] = []
+        for number, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = number
+            else:
+                runs.append([number, number, text])
+        if not runs:
+            return f"{self._get_name()}()"
+        lines = [
+            indent(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}")
+            for first, last, text in runs
+        ]
+        return "\n  ".join([f"{self._get_name()}(", *lines]) + "\n)"
+
+
+class ModuleDict(Module):
+    """Modules by name, in the order they were added.
+
+    >>> import flambeau as torch
+    >>> heads = torch.nn.ModuleDict({"mean": torch.nn.Linear(4, 1), "act": torch.nn.ReLU()})
+    >>> heads["act"], list(heads)
+    (ReLU(), ['mean', 'act'])
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Remove and return the module named `key`."""
+        return self._modules.pop(key)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Iterable[tuple[str, Module]]:
+        """The names and modules."""
+        return self._modules.items()
+
+    def values(self) -> ValuesView[Module]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Add the modules of a mapping, or of (name, module) pairs."""
+        for key, module in pairs(modules, "ModuleDict", "ModuleDict"):
+            self[key] = module
+
+
+class ParameterList(Module):
+    """A list of parameters, which belong to the module that holds the list. Tensors become parameters.
+
+    >>> import flambeau as torch
+    >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 2)])
+    >>> weights
+    ParameterList(
+        (0): Parameter containing: [torch.float32 of size 2]
+        (1): Parameter containing: [torch.float32 of size 3x2]
+    )
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return getattr(self, str(position(index, len(self))))
+
+    def __setitem__(self, index: int, param: Any) -> None:
+        setattr(self, str(position(index, len(self))), as_parameter(param))
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self)))
+
+    def __iadd__(self, parameters: Iterable[Any]) -> Self:
+        return self.extend(parameters)
+
+    def append(self, value: Any) -> Self:
+        """Add `value` at the end."""
+        self._size += 1
+        self[-1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add `values` at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        return describe(enumerate(self), lambda tensor: tensor.dtype)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """Parameters by name, in the order they were added. Tensors become parameters.
+
+    >>> import flambeau as torch
+    >>> torch.nn.ParameterDict({"scale": torch.ones(3)})
+    ParameterDict(  (scale): Parameter containing: [torch.FloatTensor of size 3])
+    """
+
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _check_key(self, key: Any) -> str:
+        if not isinstance(key, str):
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is "
+                f"not a string (type is '{type(key).__name__}')."
+            )
+        return key
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, self._check_key(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keys[self._check_key(key)] = None
+        setattr(self, key, as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        result = self.copy()
+        result.update(other)
+        return result
+
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
+        return other | self
+
+    def __ior__(self, other: ParameterDict) -> Self:
+        self.update(other)
+        return self
+
+    def copy(self) -> ParameterDict:
+        """Another dictionary of the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dictionary with the given keys, all of value `default`."""
+        return ParameterDict((key, default) for key in keys)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of `key`, set to `default` first if there is none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of `key`, or `default`."""
+        return self[key] if key in self else default
+
+    def pop(self, key: str) -> Any:
+        """Remove `key` and return its value."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove and return the last (key, value) pair."""
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for key in list(self._keys):
+            del self[key]
+
+    def keys(self) -> KeysView[str]:
+        """The keys."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """The (key, value) pairs."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Add the items of a mapping (an unordered one in order of its keys), or (key, value) pairs."""
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            parameters = OrderedDict(sorted(parameters.items()))
+        for key, value in pairs(parameters, "ParametersDict", "ParameterDict"):
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        return describe(self.items(), torch.typename)
+
+    def __call__(self, input: Any) -> None:
+        raise RuntimeError("ParameterDict should not be called.")
+
+
+def position(index: int, length: int) -> int:
+    """`index` counted from the start; IndexError if it is out of range."""
+    index = operator.index(index)
+    if not -length <= index < length:
+        raise IndexError(f"index {index} is out of range")
+    return index % length
+
+
+def as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, torch.Tensor) and not isinstance(value, Parameter) else value
+
+
+def describe(items: Iterable[tuple[Any, Any]], kind: Any) -> str:
+    """One line for each parameter or other object of a `ParameterList` or `ParameterDict`."""
+    lines = []
+    for key, value in items:
+        if isinstance(value, torch.Tensor):
+            what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+            size = "x".join(str(length) for length in value.shape)
+            where = "" if value.device.type == "cpu" else f" ({value.device})"
+            lines.append(f"  ({key}): {what} containing: [{kind(value)} of size {size}{where}]")
+        else:
+            lines.append(f"  ({key}): Object of type: {type(value).__name__}")
+    return "\n".join(lines)
+
+
+def pairs(source: Any, caller: str, name: str) -> Iterator[tuple[str, Any]]:
+    """The (key, value) pairs of a mapping or of an iterable of pairs, with errors that say what was wrong."""
+    if not isinstance(source, Iterable):
+        raise TypeError(
+            f"{caller}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}"
+        )
+    if hasattr(source, "items"):
+        yield from list(source.items())
+        return
+    for number, pair in enumerate(source):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{name} update sequence element #{number} should be Iterable; is{type(pair).__name__}")
+        pair = tuple(pair)
+        if len(pair) != 2:
+            raise ValueError(f"{name} update sequence element #{number} has length {len(pair)}; 2 is required")
+        yield pair

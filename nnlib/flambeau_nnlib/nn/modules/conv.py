@@ -1,0 +1,474 @@
+"""Convolution layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+from .utils import _ntuple, _reverse_repeat_tuple
+
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+]
+
+Size = int | Sequence[int]
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _Convolution(Module):
+    """Settings, parameters and printed form of all convolutions; `_dims` is the number of spatial dimensions."""
+
+    __constants__ = (
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    )
+    _dims: int
+    _convolve: Callable[..., Tensor]
+    transposed: bool
+
+    def _set_up(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size,
+        padding: Size | str,
+        dilation: Size,
+        output_padding: Size,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+    ) -> None:
+        per_dim = _ntuple(self._dims)
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups != 0:
+            raise ValueError("out_channels must be divisible by groups")
+        if padding_mode not in PADDING_MODES:
+            raise ValueError(f"padding_mode must be one of {PADDING_MODES}, but got padding_mode='{padding_mode}'")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = per_dim(kernel_size)
+        self.stride = per_dim(stride)
+        self.padding = padding if isinstance(padding, str) else per_dim(padding)
+        self.dilation = per_dim(dilation)
+        self.output_padding = per_dim(output_padding)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
+        bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", bias)
+        self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        return (first, second // self.groups, *self.kernel_size)
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        init._bias_uniform_(self.bias, self.weight)
+
+    def extra_repr(self) -> str:
+        settings = [
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}",
+            f"padding={self.padding}" if self.padding != (0,) * self._dims else "",
+            f"dilation={self.dilation}" if self.dilation != (1,) * self._dims else "",
+            f"output_padding={self.output_padding}" if self.output_padding != (0,) * self._dims else "",
+            f"groups={self.groups}" if self.groups != 1 else "",
+            "bias=False" if self.bias is None else "",
+            f"padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "",
+        ]
+        return ", ".join(filter(None, settings))
+
+
+class _ConvNd(_Convolution):
+    transposed = False
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size | str = 0,
+        dilation: Size = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+            if padding == "same" and any(step != 1 for step in _ntuple(self._dims)(stride)):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        self._set_up(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
+        )
+        self._reversed_padding_repeated_twice = self._padding_per_side()
+
+    def _padding_per_side(self) -> tuple[int, ...]:
+        """The padding as `F.pad` takes it: both sides of the last dimension, of the one before, ..."""
+        if self.padding == "valid":
+            return (0, 0) * self._dims
+        if self.padding == "same":
+            totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size, strict=True)]
+            return tuple(side for total in reversed(totals) for side in (total // 2, total - total // 2))
+        return _reverse_repeat_tuple(self.padding, 2)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        return self._convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv1d(_ConvNd):
+    """Cross-correlation of sequences with learned kernels.
+
+    Shape: input `(N, in_channels, L)` or `(in_channels, L)`, output `(N, out_channels, L_out)` or
+    `(out_channels, L_out)`, with L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1;
+    weight `(out_channels, in_channels / groups, kernel_size)`. `padding` may be "valid" (none) or "same";
+    `padding_mode` is "zeros", "reflect", "replicate" or "circular".
+
+    >>> import flambeau as torch
+    >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
+    torch.Size([20, 33, 24])
+    """
+
+    _dims = 1
+    _convolve = staticmethod(F.conv1d)
+
+
+class Conv2d(_ConvNd):
+    """Cross-correlation of images with learned kernels.
+
+    Shape: input `(N, in_channels, H, W)` or `(in_channels, H, W)`, output `(N, out_channels, H_out, W_out)` or
+    `(out_channels, H_out, W_out)`, sizes as in `Conv1d`; weight `(out_channels, in_channels / groups, *kernel_size)`.
+    Sizes are one number, or one for each dimension. Weight and bias are initialized from U(-k, k) with
+    k = 1 / sqrt(in_channels / groups * prod(kernel_size)).
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.Conv2d(16, 33, (3, 5), stride=(2, 1), padding=(4, 2))
+    >>> layer(torch.randn(2, 16, 50, 100)).shape
+    torch.Size([2, 33, 28, 100])
+    """
+
+    _dims = 2
+    _convolve = staticmethod(F.conv2d)
+
+
+class Conv3d(_ConvNd):
+    """Cross-correlation of volumes with learned kernels.
+
+    Shape: input `(N, in_channels, D, H, W)` or without N, output `(N, out_channels, D_out, H_out, W_out)`, sizes as
+    in `Conv1d`; weight `(out_channels, in_channels / groups, *kernel_size)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Conv3d(3, 8, 3, stride=2)(torch.randn(2, 3, 7, 9, 11)).shape
+    torch.Size([2, 8, 3, 4, 5])
+    """
+
+    _dims = 3
+    _convolve = staticmethod(F.conv3d)
+
+
+class _ConvTransposeNd(_Convolution):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size = 0,
+        output_padding: Size = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Size = 1,
+        padding_mode: str = "zeros",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        self._set_up(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
+        return self._convolve(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
+        """The extra rows and columns that make the output as large as asked for."""
+        dims, leading = self._dims, input.dim() - self._dims
+        output_size = list(output_size)
+        if len(output_size) == leading + dims:
+            output_size = output_size[leading:]
+        if len(output_size) != dims:
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} "
+                f"or {leading + dims} elements (got {len(output_size)})"
+            )
+        smallest = [
+            (length - 1) * stride - 2 * padding + dilation * (size - 1) + 1
+            for length, stride, padding, dilation, size in zip(
+                input.shape[leading:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+            )
+        ]
+        largest = [low + stride - 1 for low, stride in zip(smallest, self.stride, strict=True)]
+        extra = [size - low for size, low in zip(output_size, smallest, strict=True)]
+        if any(not 0 <= more < stride for more, stride in zip(extra, self.stride, strict=True)):
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range "
+                f"from {smallest} to {largest} (for an input of {input.size()[2:]})"
+            )
+        return extra
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """The transpose of `Conv1d`: what its backward does to gradients, as a layer. Also called deconvolution.
+
+    Shape: input `(N, in_channels, L)` or `(in_channels, L)`, output `(N, out_channels, L_out)` or without N, with
+    L_out = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1; weight
+    `(in_channels, out_channels / groups, kernel_size)`. `forward` takes an `output_size`, in place of
+    `output_padding`, to choose among the sizes that the stride leaves open.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.ConvTranspose1d(16, 33, 3, stride=2)
+    >>> layer(torch.randn(20, 16, 50)).shape, layer(torch.randn(20, 16, 50), output_size=[102]).shape
+    (torch.Size([20, 33, 101]), torch.Size([20, 33, 102]))
+    """
+
+    _dims = 1
+    _convolve = staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """The transpose of `Conv2d`; see `ConvTranspose1d`.
+
+    Shape: input `(N, in_channels, H, W)` or without N, output `(N, out_channels, H_out, W_out)`; weight
+    `(in_channels, out_channels / groups, *kernel_size)`.
+
+    >>> import flambeau as torch
+    >>> down, up = torch.nn.Conv2d(4, 4, 3, stride=2, padding=1), torch.nn.ConvTranspose2d(4, 4, 3, stride=2, padding=1)
+    >>> image = torch.randn(1, 4, 12, 12)
+    >>> up(down(image), output_size=image.size()).shape
+    torch.Size([1, 4, 12, 12])
+    """
+
+    _dims = 2
+    _convolve = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """The transpose of `Conv3d`; see `ConvTranspose1d`.
+
+    Shape: input `(N, in_channels, D, H, W)` or without N, output `(N, out_channels, D_out, H_out, W_out)`; weight
+    `(in_channels, out_channels / groups, *kernel_size)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.ConvTranspose3d(3, 8, 3, stride=2)(torch.randn(2, 3, 3, 4, 5)).shape
+    torch.Size([2, 8, 7, 9, 11])
+    """
+
+    _dims = 3
+    _convolve = staticmethod(F.conv_transpose3d)
+
+
+class _LazyConvolution(LazyModuleMixin):
+    """Takes `in_channels` from the first input."""
+
+    def _make_lazy(
+        self, out_channels: int, bias: bool, device: torch.device | str | None, dtype: torch.dtype | None
+    ) -> None:
+        self.out_channels = out_channels
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values, once there are shapes to fill."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
+        """Give the parameters their shapes and values."""
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._get_in_channels(input)
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        self.weight.materialize(self._weight_shape())
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _get_in_channels(self, input: Tensor) -> int:
+        unbatched = self._dims + 1
+        if input.dim() not in (unbatched, unbatched + 1):
+            raise RuntimeError(
+                f"Expected {unbatched}D (unbatched) or {unbatched + 1}D (batched) input "
+                f"to {type(self).__name__}, but got input of size: {input.shape}"
+            )
+        return input.shape[-unbatched]
+
+
+class _LazyConvNd(_LazyConvolution):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size | str = 0,
+        dilation: Size = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        self._make_lazy(out_channels, bias, device, dtype)
+
+
+class _LazyConvTransposeNd(_LazyConvolution):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size = 0,
+        output_padding: Size = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Size = 1,
+        padding_mode: str = "zeros",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+        )
+        self._make_lazy(out_channels, bias, device, dtype)
+
+
+class LazyConv1d(_LazyConvNd, Conv1d):
+    """A `Conv1d` whose `in_channels` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyConv1d(33, 3, stride=2)(torch.randn(20, 16, 50)).shape
+    torch.Size([20, 33, 24])
+    """
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConvNd, Conv2d):
+    """A `Conv2d` whose `in_channels` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyConv2d(33, 3)(torch.randn(2, 16, 10, 10)).shape
+    torch.Size([2, 33, 8, 8])
+    """
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConvNd, Conv3d):
+    """A `Conv3d` whose `in_channels` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyConv3d(8, 3)(torch.randn(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 8, 2, 2, 2])
+    """
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
+    """A `ConvTranspose1d` whose `in_channels` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyConvTranspose1d(33, 3, stride=2)(torch.randn(20, 16, 50)).shape
+    torch.Size([20, 33, 101])
+    """
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTransposeNd, ConvTranspose2d):
+    """A `ConvTranspose2d` whose `in_channels` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyConvTranspose2d(33, 3)(torch.randn(2, 16, 8, 8)).shape
+    torch.Size([2, 33, 10, 10])
+    """
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTransposeNd, ConvTranspose3d):
+    """A `ConvTranspose3d` whose `in_channels` comes from its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyConvTranspose3d(8, 3)(torch.randn(2, 3, 2, 2, 2)).shape
+    torch.Size([2, 8, 4, 4, 4])
+    """
+
+    cls_to_become = ConvTranspose3d

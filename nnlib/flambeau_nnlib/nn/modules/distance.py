@@ -1,0 +1,53 @@
+"""Distances and similarities between rows."""
+
+from __future__ import annotations
+
+from flambeau import Tensor
+
+from .. import functional as F
+from .module import Module
+
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
+
+class PairwiseDistance(Module):
+    """The p-norm of `x1 - x2 + eps` over the last dimension.
+
+    Shape: inputs `(N, D)` or `(D,)`, output `(N,)` or `()`; with `keepdim`, `(N, 1)` or `(1,)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.PairwiseDistance()(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
+    tensor([5.0000])
+    """
+
+    __constants__ = ("norm", "eps", "keepdim")
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between `x1` and `x2`, along dimension `dim`.
+
+    Shape: inputs `(*1, D, *2)`, where D is at position `dim`, output `(*1, *2)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
+    tensor([0.])
+    """
+
+    __constants__ = ("dim", "eps")
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -1,0 +1,67 @@
+"""Layers that merge and split dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau import Tensor
+
+from .module import Module
+
+__all__ = ["Flatten", "Unflatten"]
+
+
+class Flatten(Module):
+    """Merges the dimensions from `start_dim` to `end_dim` into one.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Flatten()(torch.randn(32, 1, 5, 5)).shape
+    torch.Size([32, 25])
+    """
+
+    __constants__ = ("start_dim", "end_dim")
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits dimension `dim` into dimensions of sizes `unflattened_size`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Unflatten(1, (2, 5, 5))(torch.randn(3, 50)).shape
+    torch.Size([3, 2, 5, 5])
+    """
+
+    __constants__ = ("dim", "unflattened_size")
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        self._check_size(unflattened_size)
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def _check_size(self, size: Any) -> None:
+        if not isinstance(size, (tuple, list)):
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}")
+        for position, length in enumerate(size):
+            if not isinstance(length, int):
+                raise TypeError(
+                    "unflattened_size must be tuple of ints, "
+                    f"but found element of type {type(length).__name__} at pos {position}"
+                )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

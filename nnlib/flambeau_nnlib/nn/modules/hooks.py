@@ -1,0 +1,439 @@
+"""Hooks: functions that a module calls around its forward and its backward.
+
+`Module.__call__` looks at a single flag, `_has_hooks`; everything in this file happens only once a hook was registered.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import flambeau as torch
+from flambeau.utils.hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    from .module import Module
+
+__all__ = [
+    "Hookable",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+
+class GlobalHooks:
+    """The hooks that apply to every module."""
+
+    def __init__(self) -> None:
+        self._forward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+        self._forward_hooks: OrderedDict[int, Callable] = OrderedDict()
+        self._forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+        self._forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
+        self._backward_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+        self._backward_hooks: OrderedDict[int, Callable] = OrderedDict()
+        self._is_full_backward_hook: bool | None = None
+        self.registration: dict[str, OrderedDict[int, Callable]] = {
+            "parameter": OrderedDict(),
+            "buffer": OrderedDict(),
+            "module": OrderedDict(),
+        }
+
+
+GLOBAL = GlobalHooks()
+
+
+def add_hook(hooks: OrderedDict, hook: Callable, prepend: bool = False, **flags: OrderedDict) -> RemovableHandle:
+    """Put `hook` into `hooks`, and its id into each of the `flags`; the handle removes it from all of them."""
+    handle = RemovableHandle(hooks, extra_dict=list(flags.values()))
+    hooks[handle.id] = hook
+    for flag in flags.values():
+        flag[handle.id] = True
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def announce(kind: str, module: Module, name: str, value: Any) -> Any:
+    """Let the global registration hooks see, and replace, a parameter, buffer or module that is being registered."""
+    for hook in GLOBAL.registration[kind].values():
+        replacement = hook(module, name, value)
+        if replacement is not None:
+            value = replacement
+    return value
+
+
+class Hookable:
+    """The part of `Module` that registers hooks and calls them."""
+
+    _has_hooks = False
+    _hook_kinds = (
+        "_forward_pre_hooks",
+        "_forward_pre_hooks_with_kwargs",
+        "_forward_hooks",
+        "_forward_hooks_with_kwargs",
+        "_forward_hooks_always_called",
+        "_backward_pre_hooks",
+        "_backward_hooks",
+        "_state_dict_pre_hooks",
+        "_state_dict_hooks",
+        "_load_state_dict_pre_hooks",
+        "_load_state_dict_post_hooks",
+    )
+
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before every forward; what it returns, if anything, replaces the arguments.
+
+        With `with_kwargs`, the hook is called as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
+
+        >>> import flambeau as torch
+        >>> layer = torch.nn.Identity()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+        >>> layer(torch.zeros(2))
+        tensor([1., 1.])
+        """
+        self._has_hooks = True
+        flags = {"with_kwargs": self._forward_pre_hooks_with_kwargs} if with_kwargs else {}
+        return add_hook(self._forward_pre_hooks, hook, prepend, **flags)
+
+    def register_forward_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after every forward; what it returns, if anything, replaces the output.
+
+        With `with_kwargs`, the hook is called as `hook(module, args, kwargs, output)`; with `always_call`, it is
+        called even if forward raised.
+        """
+        self._has_hooks = True
+        flags = {}
+        if with_kwargs:
+            flags["with_kwargs"] = self._forward_hooks_with_kwargs
+        if always_call:
+            flags["always_call"] = self._forward_hooks_always_called
+        return add_hook(self._forward_hooks, hook, prepend, **flags)
+
+    def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before the module's backward; it may return a new `grad_output`."""
+        self._has_hooks = True
+        return add_hook(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` after the module's backward; it may return a new `grad_input`.
+
+        Gradients come as tuples, with None for arguments that are not tensors. While such a hook is registered,
+        inputs and outputs of the module are views and must not be modified in place.
+        """
+        claim_backward_hooks(self, full=True, where="on a single Module")
+        self._has_hooks = True
+        return add_hook(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
+        """The old form of `register_full_backward_hook`: sees the gradients of the module's last operation only."""
+        claim_backward_hooks(self, full=False, where="on a single Module")
+        self._has_hooks = True
+        return add_hook(self._backward_hooks, hook)
+
+    def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
+        result = None
+        called: set[int] = set()
+        try:
+            args, kwargs = self._run_forward_pre_hooks(args, kwargs)
+            full_hooks, last_op_hooks = self._get_backward_hooks()
+            pre_hooks = self._get_backward_pre_hooks()
+            watch = BackwardWatch(self, full_hooks, pre_hooks) if full_hooks or pre_hooks else None
+            if watch:
+                args = watch.inputs(args)
+            result = self.forward(*args, **kwargs)
+            for key, hook, always_call, with_kwargs in self._each_forward_hook():
+                if always_call:
+                    called.add(key)
+                replacement = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                if replacement is not None:
+                    result = replacement
+            if watch:
+                result = watch.outputs(result)
+            if last_op_hooks:
+                hook_last_op(self, last_op_hooks, args, result)
+            return result
+        except Exception:
+            self._run_always_called_hooks(called, args, kwargs, result)
+            raise
+
+    def _run_forward_pre_hooks(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        for key, hook in (*GLOBAL._forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
+            if key in self._forward_pre_hooks_with_kwargs:
+                result = hook(self, args, kwargs)
+                if result is None:
+                    continue
+                if not (isinstance(result, tuple) and len(result) == 2):
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                    )
+                args, kwargs = result
+            else:
+                result = hook(self, args)
+                if result is not None:
+                    args = result if isinstance(result, tuple) else (result,)
+        return args, kwargs
+
+    def _each_forward_hook(self) -> Iterator[tuple[int, Callable, bool, bool]]:
+        for owner in (GLOBAL, self):
+            for key, hook in list(owner._forward_hooks.items()):
+                yield key, hook, key in owner._forward_hooks_always_called, key in owner._forward_hooks_with_kwargs
+
+    def _run_always_called_hooks(self, called: set[int], args: tuple, kwargs: dict, result: Any) -> None:
+        for key, hook, always_call, with_kwargs in self._each_forward_hook():
+            if not always_call or key in called:
+                continue
+            try:
+                replacement = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                if replacement is not None:
+                    result = replacement
+            except Exception as error:
+                scope = "global module" if key in GLOBAL._forward_hooks else "module"
+                warnings.warn(
+                    f"{scope} forward hook with ``always_call=True`` raised an exception "
+                    f"that was silenced as another error was raised in forward: {error}",
+                    stacklevel=3,
+                )
+
+    def _get_backward_hooks(self) -> tuple[list[Callable], list[Callable]]:
+        full, last_op = [], []
+        for owner in (GLOBAL, self):
+            (full if owner._is_full_backward_hook else last_op).extend(owner._backward_hooks.values())
+        return full, last_op
+
+    def _get_backward_pre_hooks(self) -> list[Callable]:
+        return [*GLOBAL._backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+
+
+def claim_backward_hooks(owner: Any, full: bool, where: str) -> None:
+    """Old and full backward hooks exclude each other: note which kind `owner` has, or complain."""
+    if owner._is_full_backward_hook is (not full):
+        raise RuntimeError(
+            f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."
+        )
+    owner._is_full_backward_hook = full
+
+
+class BackwardHookFunction(torch.autograd.Function):
+    """Passes tensors through and leaves a node in the graph, on which the gradients of all of them can be seen."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        return grads
+
+
+class BackwardWatch:
+    """Calls a module's backward hooks: one node before its inputs, one after its outputs, see the gradients pass."""
+
+    def __init__(self, module: Hookable, hooks: list[Callable], pre_hooks: list[Callable]) -> None:
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+        self.grad_outputs: tuple | None = None
+        self.input_count = self.output_count = 0
+        self.input_slots: list[int] | None = None
+        self.output_slots: list[int] | None = None
+
+    def inputs(self, args: tuple) -> tuple:
+        self.input_count = len(args)
+        args, self.input_slots = self._mark(args, self._on_grad_inputs)
+        return args
+
+    def outputs(self, result: Any) -> Any:
+        if not isinstance(result, (torch.Tensor, tuple)):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
+                f"but received {type(result)}",
+                stacklevel=4,
+            )
+        outputs = result if isinstance(result, tuple) else (result,)
+        self.output_count = len(outputs)
+        outputs, self.output_slots = self._mark(outputs, self._on_grad_outputs)
+        return outputs if isinstance(result, tuple) else outputs[0]
+
+    def _mark(self, values: tuple, on_grad: Callable) -> tuple[tuple, list[int] | None]:
+        """Send the tensors in `values` through a `BackwardHookFunction` whose node calls `on_grad`."""
+        slots = [index for index, value in enumerate(values) if isinstance(value, torch.Tensor)]
+        if not (torch.is_grad_enabled() and any(values[index].requires_grad for index in slots)):
+            return values, None
+        marked = BackwardHookFunction.apply(*[values[index] for index in slots])
+        next(tensor.grad_fn for tensor in marked if tensor.requires_grad).register_hook(on_grad)
+        values_list = list(values)
+        for index, tensor in zip(slots, marked, strict=True):
+            values_list[index] = tensor
+        make = tuple if type(values) is tuple else type(values)._make  # a namedtuple stays one
+        return make(values_list), slots
+
+    def _on_grad_outputs(self, _: tuple, grads: tuple) -> tuple | None:
+        grad_outputs = spread(grads, self.output_slots, self.output_count)
+        for hook in self.pre_hooks:
+            replacement = hook(self.module, grad_outputs)
+            if replacement is not None:
+                check_count("Backward pre hook", "grad_output", replacement, grad_outputs)
+                grad_outputs = replacement
+        if self.input_slots is None:
+            self._run_hooks_without_inputs(grad_outputs)
+        else:
+            self.grad_outputs = grad_outputs
+        return tuple(grad_outputs[index] for index in self.output_slots)
+
+    def _on_grad_inputs(self, grads: tuple, _: tuple) -> tuple | None:
+        if self.grad_outputs is None:  # a gradient that reached the inputs without passing the outputs
+            return None
+        grad_inputs = spread(grads, self.input_slots, self.input_count)
+        for hook in self.hooks:
+            replacement = hook(self.module, grad_inputs, self.grad_outputs)
+            if replacement is not None:
+                check_count("Backward hook", "grad_input", replacement, grad_inputs)
+                grad_inputs = replacement
+        self.grad_outputs = None
+        return tuple(grad_inputs[index] for index in self.input_slots)
+
+    def _run_hooks_without_inputs(self, grad_outputs: tuple) -> None:
+        """No input requires a gradient, so the hooks run as soon as the gradients of the outputs are there."""
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs "
+            "since no inputs require gradients.",
+            stacklevel=5,
+        )
+        for hook in self.hooks:
+            result = hook(self.module, (None,) * self.input_count, grad_outputs)
+            if result is not None and not (isinstance(result, tuple) and all(item is None for item in result)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires "
+                    "gradient should always return None or None for all gradients."
+                )
+
+
+def spread(values: tuple, slots: list[int], count: int) -> tuple:
+    """A tuple of `count` entries: `values` at `slots`, None elsewhere."""
+    result = [None] * count
+    for index, value in zip(slots, values, strict=True):
+        result[index] = value
+    return tuple(result)
+
+
+def check_count(hook: str, what: str, got: tuple, expected: tuple) -> None:
+    if len(got) != len(expected):
+        raise RuntimeError(
+            f"{hook} returned an invalid number of {what}, got {len(got)}, but expected {len(expected)}"
+        )
+
+
+def hook_last_op(module: Hookable, hooks: list[Callable], args: tuple, result: Any) -> None:
+    """Register old-style backward hooks on the operation that made the module's (first) output."""
+    output = result
+    while not isinstance(output, torch.Tensor):
+        if isinstance(output, dict):
+            output = next(value for value in output.values() if isinstance(value, torch.Tensor))
+        else:
+            output = output[0]
+    node = output.grad_fn
+    if node is None:
+        return
+    for hook in hooks:
+        node.register_hook(lambda *grads, hook=hook: hook(module, *grads))
+    problem = last_op_problem(args, result, node)
+    if problem:
+        warnings.warn(problem, FutureWarning, stacklevel=4)
+
+
+def last_op_problem(args: tuple, result: Any, node: Any) -> str | None:
+    """Why an old-style hook on `node` will not see all the gradients of the module, if it will not."""
+    advice = "Please use register_full_backward_hook to get the documented behavior."
+
+    def are_tensors(values: Any) -> bool:
+        return isinstance(values, tuple) and all(isinstance(value, torch.Tensor) for value in values)
+
+    results = (result,) if isinstance(result, torch.Tensor) else result
+    if not are_tensors(results):
+        return (
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors "
+            "is deprecated and will be removed in future versions. "
+            f"This hook will be missing some of the grad_output. {advice}"
+        )
+    if not are_tensors(args):
+        return (
+            "Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
+            "Tensors is deprecated and will be removed in future versions. "
+            f"This hook will be missing some of the grad_input. {advice}"
+        )
+    if len({tensor.grad_fn for tensor in results} - {None}) > 1:
+        return (
+            "Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated "
+            f"and will be removed in future versions. This hook will be missing some grad_output. {advice}"
+        )
+    if {tensor.grad_fn for tensor in args} - {None} != {function for function, _ in node.next_functions}:
+        return (
+            "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated "
+            f"and will be removed in future versions. This hook will be missing some grad_input. {advice}"
+        )
+    return None
+
+
+def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
+    """Call `hook(module, args)` before the forward of every module, ahead of the module's own hooks."""
+    Hookable._has_hooks = True
+    return add_hook(GLOBAL._forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(
+    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call `hook(module, args, output)` after the forward of every module, ahead of the module's own hooks."""
+    Hookable._has_hooks = True
+    flags = {}
+    if with_kwargs:
+        flags["with_kwargs"] = GLOBAL._forward_hooks_with_kwargs
+    if always_call:
+        flags["always_call"] = GLOBAL._forward_hooks_always_called
+    return add_hook(GLOBAL._forward_hooks, hook, **flags)
+
+
+def register_module_backward_hook(hook: Callable) -> RemovableHandle:
+    """`Module.register_backward_hook` for every module."""
+    claim_backward_hooks(GLOBAL, full=False, where="as a global Module hook")
+    Hookable._has_hooks = True
+    return add_hook(GLOBAL._backward_hooks, hook)
+
+
+def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
+    """`Module.register_full_backward_pre_hook` for every module."""
+    Hookable._has_hooks = True
+    return add_hook(GLOBAL._backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
+    """`Module.register_full_backward_hook` for every module."""
+    claim_backward_hooks(GLOBAL, full=True, where="as a global Module hook")
+    Hookable._has_hooks = True
+    return add_hook(GLOBAL._backward_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
+    """Call `hook(module, name, parameter)` whenever a parameter is registered; it may return another parameter."""
+    return add_hook(GLOBAL.registration["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` whenever a buffer is registered; it may return another buffer."""
+    return add_hook(GLOBAL.registration["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
+    """Call `hook(module, name, submodule)` whenever a submodule is registered; it may return another module."""
+    return add_hook(GLOBAL.registration["module"], hook)

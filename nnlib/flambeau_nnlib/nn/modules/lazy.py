@@ -1,0 +1,74 @@
+"""Layers that learn the shape of their parameters from their first input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import flambeau as torch
+
+from ..parameter import is_lazy
+
+__all__ = ["LazyModuleMixin"]
+
+
+class LazyModuleMixin:
+    """Makes a module lazy: it becomes a `cls_to_become` once `initialize_parameters` has seen the first input.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.LazyLinear(3)
+    >>> layer(torch.ones(5, 2)).shape
+    torch.Size([5, 3])
+    >>> layer
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+
+    cls_to_become: type | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._load_hook = self._register_load_state_dict_pre_hook(lazy_load, with_module=True)
+        self._initialize_hook = self.register_forward_pre_hook(infer_parameters, with_kwargs=True)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Materialize the parameters for these arguments of forward."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether some parameter or buffer still waits for its shape."""
+        return any(is_lazy(tensor) for _, tensor in self._own_tensors())
+
+    def _own_tensors(self) -> Iterator[tuple[str, Any]]:
+        return chain(self._parameters.items(), self._buffers.items())
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        for name, tensor in self._own_state().items():
+            destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
+
+    def _replicate_for_data_parallel(self) -> None:
+        raise RuntimeError(
+            "Modules with uninitialized parameters can't be used with `DataParallel`. "
+            "Run a dummy forward pass to correctly initialize the modules"
+        )
+
+
+def lazy_load(module: LazyModuleMixin, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+    """Before loading: give uninitialized tensors the shapes of those in the checkpoint."""
+    for name, tensor in module._own_tensors():
+        source = state_dict.get(prefix + name)
+        if is_lazy(tensor) and source is not None and not is_lazy(source):
+            with torch.no_grad():
+                tensor.materialize(source.shape)
+
+
+def infer_parameters(module: LazyModuleMixin, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Before the first forward: initialize the parameters, and stop being lazy."""
+    module.initialize_parameters(*args, **kwargs)
+    if module.has_uninitialized_params():
+        raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
+    module._initialize_hook.remove()
+    module._load_hook.remove()
+    del module._initialize_hook, module._load_hook
+    if module.cls_to_become is not None:
+        module.__class__ = module.cls_to_become

@@ -1,0 +1,176 @@
+"""Linear layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
+
+
+class Identity(Module):
+    """Returns its input; takes, and ignores, any arguments.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Identity(54, unused=True)(torch.ones(2))
+    tensor([1., 1.])
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """`y = x @ weight.T + bias`.
+
+    Shape: input `(*, in_features)`, output `(*, out_features)`, weight `(out_features, in_features)`. Weight and bias
+    are initialized from U(-k, k) with k = 1 / sqrt(in_features).
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.Linear(20, 30)
+    >>> layer(torch.randn(128, 20)).shape
+    torch.Size([128, 30])
+    """
+
+    __constants__ = ("in_features", "out_features")
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(torch.empty((out_features, in_features), device=device, dtype=dtype))
+        bias = Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", bias)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        init._bias_uniform_(self.bias, self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """The output layer of attention; a `Linear` that goes by this name when printed."""
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """A `Linear` whose `in_features` is the last size of its first input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LazyLinear(30)(torch.randn(128, 20)).shape
+    torch.Size([128, 30])
+    """
+
+    cls_to_become = Linear
+
+    def __init__(
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(0, 0, False)  # the parameters come below
+        self.out_features = out_features
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values, once there are shapes to fill."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Take `in_features` from the input."""
+        if self.has_uninitialized_params():
+            with torch.no_grad():
+                self.in_features = input.shape[-1]
+                self.weight.materialize((self.out_features, self.in_features))
+                if self.bias is not None:
+                    self.bias.materialize((self.out_features,))
+                self.reset_parameters()
+        if self.in_features == 0:  # the weight was loaded from a state dict
+            self.in_features = self.weight.shape[-1]
+        if input.shape[-1] != self.in_features:
+            raise AssertionError(
+                f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from "
+                f"self.weight: {self.in_features}"
+            )
+
+
+class Bilinear(Module):
+    """`y[o] = x1 @ weight[o] @ x2 + bias[o]`.
+
+    Shape: inputs `(*, in1_features)` and `(*, in2_features)`, output `(*, out_features)`, weight
+    `(out_features, in1_features, in2_features)`. Initialized from U(-k, k) with k = 1 / sqrt(in1_features).
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.Bilinear(20, 30, 40)
+    >>> layer(torch.randn(128, 20), torch.randn(128, 30)).shape
+    torch.Size([128, 40])
+    """
+
+    __constants__ = ("in1_features", "in2_features", "out_features")
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        shape = (out_features, in1_features, in2_features)
+        self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype))
+        bias = Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", bias)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )

@@ -1,0 +1,643 @@
+"""`Module`: the base of every layer and network."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from typing import Any, Self
+
+import flambeau as torch
+
+from ..parameter import Buffer, Parameter
+from .hooks import (
+    Hookable,
+    announce,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from .state_dict import Stateful
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+MEMBER_KINDS = ("_parameters", "_buffers", "_modules")
+
+
+class Members(dict):
+    """The parameters, buffers or submodules of a module, by name.
+
+    Each is mirrored in the module's `__dict__`, so that reading `module.weight` is an ordinary attribute lookup,
+    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored.
+    """
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: Module, members: Iterable = ()) -> None:
+        self._owner = weakref.ref(owner)
+        self.update(members)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        owner = self._owner()
+        if owner is not None and not hasattr(type(owner), name):
+            owner.__dict__[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        owner = self._owner()
+        if owner is not None:
+            owner.__dict__.pop(name, None)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        if name not in self:
+            return super().pop(name, *default)
+        value = self[name]
+        del self[name]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        name = next(reversed(self))
+        return name, self.pop(name)
+
+    # dict's own versions would bypass the methods above
+    update = MutableMapping.update
+    clear = MutableMapping.clear
+    setdefault = MutableMapping.setdefault
+
+    def __reduce__(self) -> tuple:
+        return Members, (self._owner(), dict(self))
+
+
+class Module(Stateful, Hookable):
+    """The base of all layers and networks.
+
+    A subclass creates its parameters and submodules in `__init__`, by assigning them to attributes, and computes in
+    `forward`.
+
+    >>> import flambeau as torch
+    >>> class Net(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.hidden = torch.nn.Linear(2, 4)
+    ...     def forward(self, x):
+    ...         return torch.relu(self.hidden(x))
+    >>> Net()
+    Net(
+      (hidden): Linear(in_features=2, out_features=4, bias=True)
+    )
+    >>> Net()(torch.ones(3, 2)).shape
+    torch.Size([3, 4])
+    """
+
+    call_super_init = False
+    training: bool
+    _is_full_backward_hook: bool | None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
+        state = self.__dict__
+        state["training"] = True
+        for kind in MEMBER_KINDS:
+            state[kind] = Members(self)
+        state["_non_persistent_buffers_set"] = set()
+        state["_is_full_backward_hook"] = None
+        for kind in self._hook_kinds:
+            state[kind] = OrderedDict()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._has_hooks:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *input: Any) -> Any:
+        """The computation of the module; every subclass defines it."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    # Registration
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, reachable as attribute `name`; None reserves the name and is left out of `state_dict`."""
+        self._check_new_name("parameter", "_parameters", name)
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)"
+                )
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                    f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
+                    "the forward() method."
+                )
+            param = announce("parameter", self, name, param)
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is state but not a parameter; it is saved in `state_dict` if `persistent`.
+
+        >>> import flambeau as torch
+        >>> module = torch.nn.Module()
+        >>> module.register_buffer("mean", torch.zeros(2))
+        >>> module.mean
+        tensor([0., 0.])
+        """
+        self._check_new_name("buffer", "_buffers", name)
+        if tensor is not None and not torch.overrides.is_tensor_like(tensor):
+            raise TypeError(
+                f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
+        self._buffers[name] = announce("buffer", self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a submodule, reachable as attribute `name`."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{torch.typename(module)} is not a Module subclass")
+        self._check_new_name("module", "_modules", name)
+        self._modules[name] = announce("module", self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_new_name(self, what: str, kind: str, name: str) -> None:
+        if kind not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {torch.typename(name)}")
+        if "." in name:
+            got = f", got: {name}" if what == "module" else ""
+            raise KeyError(f"{what} name can't contain \".\"{got}")
+        if name == "":
+            raise KeyError(f"{what} name can't be empty string \"\"")
+        if name not in self.__dict__[kind] and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # Attributes
+
+    def __getattr__(self, name: str) -> Any:
+        """Find members that are not mirrored in `__dict__`: see `Members`."""
+        for kind in MEMBER_KINDS:
+            members = self.__dict__.get(kind, ())
+            if name in members:
+                return members[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in state:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, keep="_parameters")
+            self.register_parameter(name, value)
+        elif name in state.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' "
+                    "(torch.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            if "_modules" not in state:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, keep="_modules")
+            self._modules[name] = announce("module", self, name, value)
+        elif name in state.get("_modules", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{torch.typename(value)}' as child module '{name}' "
+                    "(torch.nn.Module or None expected)"
+                )
+            self._modules[name] = announce("module", self, name, None)
+        elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
+            self._set_buffer(name, value)
+        elif name in MEMBER_KINDS:
+            members = dict(value)
+            state.get(name, {}).clear()
+            state[name] = Members(self, members)
+        else:
+            super().__setattr__(name, value)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not torch.overrides.is_tensor_like(value):
+            raise TypeError(
+                f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
+                "(torch.nn.Buffer, torch.Tensor or None expected)"
+            )
+        if isinstance(value, Buffer):
+            persistent = value.persistent
+        else:
+            persistent = name not in self._non_persistent_buffers_set
+        is_overridden = type(self).register_buffer is not Module.register_buffer
+        if not is_overridden or "persistent" in inspect.signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements "
+                "register_buffer() without the persistent argument is not allowed."
+            )
+
+    def _forget(self, name: str, keep: str) -> None:
+        """Drop whatever attribute or member has this name, before it is registered as a member of kind `keep`."""
+        self.__dict__.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+        for kind in MEMBER_KINDS:
+            if kind != keep:
+                self.__dict__[kind].pop(name, None)
+
+    def __delattr__(self, name: str) -> None:
+        for kind in MEMBER_KINDS:
+            if name in self.__dict__[kind]:
+                del self.__dict__[kind][name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for kind in MEMBER_KINDS:  # a shallow copy must not write to the original's members
+            self.__dict__[kind] = Members(self, state.get(kind, ()))
+        for kind in self._hook_kinds:
+            self.__dict__.setdefault(kind, OrderedDict())
+
+    # Traversal
+
+    def children(self) -> Iterator[Module]:
+        """The direct submodules."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The direct submodules and their names, each module once."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all modules below it, each once."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all modules below it, with their dotted names.
+
+        >>> import flambeau as torch
+        >>> net = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sequential(torch.nn.Tanh()))
+        >>> [name for name, module in net.named_modules()]
+        ['', '0', '1', '1.0']
+        """
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                dotted = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, dotted, remove_duplicate)
+
+    def _named_members(
+        self, get_members: Callable, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for module_prefix, module in modules:
+            for name, member in get_members(module):
+                if member is None or member in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(member)
+                yield (f"{module_prefix}.{name}" if module_prefix else name), member
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters of this module and, if `recurse`, of all modules below it; each once."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their dotted names.
+
+        >>> import flambeau as torch
+        >>> [(name, tuple(param.shape)) for name, param in torch.nn.Linear(2, 3).named_parameters()]
+        [('weight', (3, 2)), ('bias', (3,))]
+        """
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[torch.Tensor]:
+        """The buffers of this module and, if `recurse`, of all modules below it; each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, torch.Tensor]]:
+        """The buffers with their dotted names."""
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of dotted name `target`; AttributeError if there is none."""
+        module = self
+        for name in target.split(".") if target else ():
+            module = module._get_member(name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put `module` at the dotted name `target`; if `strict`, only in place of an existing one.
+
+        >>> import flambeau as torch
+        >>> net = torch.nn.Sequential(torch.nn.ReLU())
+        >>> net.set_submodule("0", torch.nn.Tanh())
+        >>> net[0]
+        Tanh()
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if (strict or hasattr(parent, name)) and not isinstance(parent._get_member(name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of dotted name `target`; AttributeError if there is none."""
+        path, _, name = target.rpartition(".")
+        param = self.get_submodule(path)._get_member(name)
+        if not isinstance(param, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return param
+
+    def get_buffer(self, target: str) -> torch.Tensor:
+        """The buffer of dotted name `target`; AttributeError if there is none."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        buffer = module._get_member(name)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return buffer
+
+    def _get_member(self, name: str) -> Any:
+        if not hasattr(self, name):
+            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
+        return getattr(self, name)
+
+    # Conversion
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Call `fn` on every module below this one, then on this one.
+
+        >>> import flambeau as torch
+        >>> def zero_bias(module):
+        ...     if isinstance(module, torch.nn.Linear):
+        ...         torch.nn.init.zeros_(module.bias)
+        >>> net = torch.nn.Sequential(torch.nn.Linear(1, 2)).apply(zero_bias)
+        >>> net[0].bias.tolist()
+        [0.0, 0.0]
+        """
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Replace all tensors by `fn` of them: parameters (and their gradients) keep their identity."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for name, param in self._parameters.items():
+            if param is None:
+                continue
+            with torch.no_grad():
+                new_data = fn(param)
+                new_grad = None if param.grad is None else fn(param.grad)
+            if (param.device.type == "meta") != (new_data.device.type == "meta"):
+                self._parameters[name] = param = Parameter(new_data, param.requires_grad)
+                param.grad = new_grad
+            else:
+                param.data = new_data
+                if new_grad is not None:
+                    param.grad.data = new_grad
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move parameters and buffers, in place: `to(device, dtype)`, `to(dtype)`, `to(tensor)`, `to(memory_format=)`.
+
+        A dtype, which must be floating point or complex, applies to floating-point and complex tensors only.
+
+        >>> import flambeau as torch
+        >>> torch.nn.Linear(2, 2).to(torch.float64).weight.dtype
+        torch.float64
+        """
+        device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex "
+                f"dtypes, but got desired dtype={dtype}"
+            )
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(
+                "Complex modules are a new feature under active development whose design may change, and some "
+                "modules might not work as expected when using complex tensors as parameters or buffers.",
+                stacklevel=2,
+            )
+
+        def convert(tensor: torch.Tensor) -> torch.Tensor:
+            converts = dtype is not None and (tensor.is_floating_point() or tensor.is_complex())
+            target = (device or tensor.device, dtype if converts else tensor.dtype, non_blocking)
+            if memory_format is not None and tensor.dim() in (4, 5):
+                return tensor.to(*target, memory_format=memory_format)
+            return tensor.to(*target)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: torch.device | str | int | None, recurse: bool = True) -> Self:
+        """Move parameters and buffers to `device` without copying their values."""
+        return self._apply(lambda tensor: torch.empty_like(tensor, device=device), recurse=recurse)
+
+    def type(self, dst_type: torch.dtype | str) -> Self:
+        """Convert all parameters and buffers to `dst_type`."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def _to_floating(self, dtype: torch.dtype) -> Self:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+    def float(self) -> Self:
+        """Convert floating-point parameters and buffers to float32."""
+        return self._to_floating(torch.float32)
+
+    def double(self) -> Self:
+        """Convert floating-point parameters and buffers to float64."""
+        return self._to_floating(torch.float64)
+
+    def half(self) -> Self:
+        """Convert floating-point parameters and buffers to float16."""
+        return self._to_floating(torch.float16)
+
+    def bfloat16(self) -> Self:
+        """Convert floating-point parameters and buffers to bfloat16."""
+        return self._to_floating(torch.bfloat16)
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: int | torch.device | None = None) -> Self:
+        """Move all parameters and buffers to the current, or the given, CUDA device."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers to memory that other processes can share."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+    # Modes
+
+    def train(self, mode: bool = True) -> Self:
+        """Set this module and all below it to training mode, or to evaluation mode.
+
+        >>> import flambeau as torch
+        >>> torch.nn.Dropout(0.9).train(False)(torch.ones(3))
+        tensor([1., 1., 1.])
+        """
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """The same as `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set `requires_grad` of all parameters."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients of all parameters, to None or to zero."""
+        if getattr(self, "_is_replica", False):
+            warnings.warn(
+                "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. "
+                "The parameters are copied (in a differentiable manner) from the original module. "
+                "This means they are not leaf nodes in autograd and so don't accumulate gradients. "
+                "If you need gradients in your forward method, consider using autograd.grad instead.",
+                stacklevel=2,
+            )
+        for param in self.parameters():
+            grad = param.grad
+            if grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+            elif grad.grad_fn is not None:
+                grad.detach_().zero_()
+            else:
+                grad.requires_grad_(False).zero_()
+
+    def _replicate_for_data_parallel(self) -> Self:
+        """A copy of this module that shares everything but has no parameters of its own."""
+        replica = type(self).__new__(type(self))
+        replica.__setstate__({**self.__dict__, "_is_replica": True})
+        replica._parameters = {}
+        return replica
+
+    # Printed form
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What `repr` shows between the parentheses; override it to show a module's settings."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        settings = extra.split("\n") if extra else []
+        children = [f"({name}): {indent(repr(module))}" for name, module in self._modules.items()]
+        if not children and len(settings) <= 1:
+            return f"{self._get_name()}({extra})"
+        lines = "\n  ".join([*settings, *children])
+        return f"{self._get_name()}(\n  {lines}\n)"
+
+
+def indent(text: str) -> str:
+    """`text` with every line but the first (and blank ones) moved two columns to the right."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])
+
+
+def parse_to(*args: Any, **kwargs: Any) -> tuple[torch.device | None, torch.dtype | None, bool, Any]:
+    """The device, dtype, non_blocking and memory_format asked for by the arguments of `to`."""
+    first = args[0] if args else None
+    if isinstance(first, torch.Tensor):
+        names = ("tensor", "non_blocking", "copy")
+    elif isinstance(first, torch.dtype):
+        names = ("dtype", "non_blocking", "copy")
+    else:
+        names = ("device", "dtype", "non_blocking", "copy")
+    options = dict(zip(names, args, strict=False))
+    unknown = set(kwargs) - {"tensor", "device", "dtype", "non_blocking", "copy", "memory_format"}
+    if unknown or len(args) > len(names) or options.keys() & kwargs.keys():
+        got = [torch.typename(arg) for arg in args] + [f"{name}={torch.typename(kwargs[name])}" for name in kwargs]
+        raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(got)})")
+    options.update(kwargs)
+    if "tensor" in options:
+        options["device"], options["dtype"] = options["tensor"].device, options["tensor"].dtype
+    device = options.get("device")
+    if device is not None and not isinstance(device, torch.device):
+        device = torch.device(device)
+    return device, options.get("dtype"), bool(options.get("non_blocking", False)), options.get("memory_format")

@@ -1,0 +1,221 @@
+"""Normalization of each sample on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
+
+class _Affine(Module):
+    """Weight and bias, of ones and zeros at first, or None."""
+
+    def _register_affine(
+        self,
+        shape: tuple[int, ...],
+        weight: bool,
+        bias: bool,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+    ) -> None:
+        for name, wanted in (("weight", weight), ("bias", weight and bias)):
+            values = torch.empty(shape, device=device, dtype=dtype) if wanted else None
+            self.register_parameter(name, Parameter(values) if wanted else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to 1 and the bias to 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
+    """Normalizes the last dimensions, of sizes `normalized_shape`, to mean 0 and variance 1, then scales and shifts.
+
+    Shape: `(*, *normalized_shape)`, weight and bias `normalized_shape`.
+
+    Ba et al., *Layer normalization*, 2016.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LayerNorm(4)(torch.tensor([[1.0, 1.0, 3.0, 3.0]])).detach()
+    tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
+    """
+
+    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = as_shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self._register_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Divides the last dimensions, of sizes `normalized_shape`, by their root mean square, then scales.
+
+    `eps` is the dtype's machine epsilon by default. Shape: `(*, *normalized_shape)`, weight `normalized_shape`.
+
+    Zhang and Sennrich, *Root mean square layer normalization*, 2019.
+
+    >>> import flambeau as torch
+    >>> torch.nn.RMSNorm(2)(torch.tensor([[1.0, 7.0]])).detach()
+    tensor([[0.2000, 1.4000]])
+    """
+
+    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = as_shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        values = torch.empty(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
+        self.register_parameter("weight", Parameter(values) if elementwise_affine else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(_Affine):
+    """Normalizes each of `num_groups` groups of channels of each sample to mean 0 and variance 1.
+
+    Shape: `(N, num_channels, *)`, weight and bias `(num_channels,)`.
+
+    Wu and He, *Group normalization*, 2018.
+
+    >>> import flambeau as torch
+    >>> torch.nn.GroupNorm(3, 6)(torch.randn(20, 6, 10, 10)).shape
+    torch.Size([20, 6, 10, 10])
+    """
+
+    __constants__ = ("num_groups", "num_channels", "eps", "affine")
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self._register_affine((num_channels,), affine, bias, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, "
+            f"affine={self.affine}, bias={self.bias is not None}"
+        )
+
+
+class _ResponseNorm(Module):
+    __constants__ = ("size", "alpha", "beta", "k")
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LocalResponseNorm(_ResponseNorm):
+    """`x / (k + alpha * m) ** beta`, m being the mean of the squares of `size` neighbouring channels.
+
+    Shape: `(N, C, *)`. Krizhevsky et al., *ImageNet classification with deep convolutional neural networks*, 2012.
+
+    >>> import flambeau as torch
+    >>> torch.nn.LocalResponseNorm(2)(torch.randn(32, 5, 24, 24)).shape
+    torch.Size([32, 5, 24, 24])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+class CrossMapLRN2d(_ResponseNorm):
+    """`LocalResponseNorm` of images, as the Torch library of Lua had it: the window never leaves channel 0.
+
+    Shape: `(N, C, H, W)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.CrossMapLRN2d(3)(torch.randn(2, 5, 4, 4)).shape
+    torch.Size([2, 5, 4, 4])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach = (self.size - 1) // 2
+        channel = torch.arange(input.size(1), device=input.device)
+        distance = channel.unsqueeze(1) - channel
+        window = (distance.abs() <= reach) | ((channel == 0) & (distance > reach))
+        sums = torch.einsum("cj,njhw->nchw", window.to(input.dtype), input * input)
+        return input * (self.k + self.alpha / self.size * sums) ** -self.beta
+
+
+def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, Integral) else tuple(shape)

@@ -1,0 +1,263 @@
+"""Layers that look rows of a table up."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+class _Table(Module):
+    """A weight of `num_embeddings` rows; the one at `padding_idx` starts as zeros and gets no gradient."""
+
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+
+    def _set_up(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None,
+        weight: Tensor | None,
+        requires_grad: bool,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+    ) -> None:
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        if padding_idx is not None:
+            if padding_idx != 0 and not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx = padding_idx + num_embeddings if padding_idx < 0 else padding_idx
+        self.padding_idx = padding_idx
+        if weight is None:
+            rows = torch.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            self.weight = Parameter(rows, requires_grad=requires_grad)
+            self.reset_parameters()
+        else:
+            if list(weight.shape) != [num_embeddings, embedding_dim]:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(weight, requires_grad=requires_grad)
+
+    def reset_parameters(self) -> None:
+        """Draw new rows from N(0, 1)."""
+        init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        if self.padding_idx is not None:
+            with torch.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
+    """A row of `embedding_dim` learned numbers for each of `num_embeddings` indices.
+
+    `max_norm` rescales the rows looked up to a `norm_type` norm of at most that; `scale_grad_by_freq` divides the
+    gradient of a row by how often it was looked up; `sparse` is accepted. Shape: input `(*)` of indices, output
+    `(*, embedding_dim)`, weight `(num_embeddings, embedding_dim)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+    torch.Size([2, 4, 3])
+    """
+
+    __constants__ = (
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    )
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        self._set_up(num_embeddings, embedding_dim, padding_idx, _weight, not _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        settings = [
+            f"{self.num_embeddings}, {self.embedding_dim}",
+            f"padding_idx={self.padding_idx}" if self.padding_idx is not None else "",
+            f"max_norm={self.max_norm}" if self.max_norm is not None else "",
+            f"norm_type={self.norm_type}" if self.norm_type != 2 else "",
+            f"scale_grad_by_freq={self.scale_grad_by_freq}" if self.scale_grad_by_freq is not False else "",
+            "sparse=True" if self.sparse is not False else "",
+        ]
+        return ", ".join(filter(None, settings))
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """A layer of the given rows, not trained if `freeze`.
+
+        >>> import flambeau as torch
+        >>> torch.nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.3], [4.0, 5.1]]))(torch.tensor([1]))
+        tensor([[4.0000, 5.1000]])
+        """
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        return cls(
+            *embeddings.shape,
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
+
+
+class EmbeddingBag(_Table):
+    """The sum, mean or maximum (`mode`) of the embeddings of each bag of indices.
+
+    Shape: input `(B, N)` is B bags of N; input `(N,)` is cut into bags at `offsets` `(B,)` (with
+    `include_last_offset`, `(B + 1,)`); output `(B, embedding_dim)`. `per_sample_weights`, in the shape of the input,
+    scale the rows in mode "sum"; `padding_idx` is left out of the bags.
+
+    >>> import flambeau as torch
+    >>> bags = torch.nn.EmbeddingBag(10, 3, mode="sum")
+    >>> bags(torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 4])).shape
+    torch.Size([2, 3])
+    """
+
+    __constants__ = (
+        "num_embeddings",
+        "embedding_dim",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "mode",
+        "sparse",
+        "include_last_offset",
+        "padding_idx",
+    )
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        self._set_up(num_embeddings, embedding_dim, padding_idx, _weight, True, device, dtype)
+
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        settings = [
+            f"{self.num_embeddings}, {self.embedding_dim}",
+            f"max_norm={self.max_norm}" if self.max_norm is not None else "",
+            f"norm_type={self.norm_type}" if self.norm_type != 2 else "",
+            f"scale_grad_by_freq={self.scale_grad_by_freq}" if self.scale_grad_by_freq is not False else "",
+            f"mode={self.mode!r}",
+            f"padding_idx={self.padding_idx}" if self.padding_idx is not None else "",
+        ]
+        return ", ".join(filter(None, settings))
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Self:
+        """A layer of the given rows, not trained if `freeze`."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        bags = cls(
+            *embeddings.shape,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            mode=mode,
+            sparse=sparse,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+            _weight=embeddings,
+        )
+        bags.weight.requires_grad = not freeze
+        return bags

@@ -1,0 +1,265 @@
+"""Saving a module's parameters and buffers to a flat dictionary, and loading them from one."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import flambeau as torch
+from flambeau.utils.hooks import RemovableHandle
+
+from ..parameter import Parameter, is_lazy
+from .hooks import add_hook
+
+__all__ = ["Stateful"]
+
+EXTRA_STATE = "_extra_state"
+
+
+class _IncompatibleKeys(NamedTuple):
+    """What `load_state_dict` returns."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+    __str__ = __repr__
+
+
+class Stateful:
+    """The part of `Module` that saves and loads its state."""
+
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
+    dump_patches = False
+    _version = 1
+
+    def state_dict(
+        self,
+        *args: Any,
+        destination: dict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
+    ) -> dict[str, Any]:
+        """All parameters and persistent buffers, by their dotted names; None entries are left out.
+
+        The tensors share memory with the module's own, detached unless `keep_vars`.
+
+        >>> import flambeau as torch
+        >>> list(torch.nn.Sequential(torch.nn.Linear(2, 3)).state_dict())
+        ['0.weight', '0.bias']
+        """
+        if args:
+            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination = given["destination"] if destination is None else destination
+            prefix = prefix or given.get("prefix", "")
+            keep_vars = keep_vars or given.get("keep_vars", False)
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, metadata)
+            if result is None:
+                continue
+            if getattr(hook, "_from_public_api", False):
+                raise RuntimeError("state_dict post-hook must return None")
+            destination = result
+        return destination
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Save this module, without its children."""
+        for name, tensor in self._own_state().items():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if type(self).get_extra_state is not Stateful.get_extra_state:
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def _own_state(self) -> dict[str, torch.Tensor]:
+        """The parameters and persistent buffers of this module itself, without the None ones."""
+        state = {name: param for name, param in self._parameters.items() if param is not None}
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                state[name] = buffer
+        return state
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
+        """Copy the tensors of `state_dict` into the parameters and buffers of the same names.
+
+        With `assign`, the tensors become the module's own instead of being copied. Returns the missing and the
+        unexpected keys. Raises RuntimeError on a shape mismatch and, if `strict`, on missing or unexpected keys.
+
+        >>> import flambeau as torch
+        >>> first, second = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
+        >>> second.load_state_dict(first.state_dict())
+        <All keys matched successfully>
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None)
+        state_dict = OrderedDict(state_dict)  # a copy: modules may rename keys while loading
+        if metadata is not None:
+            state_dict._metadata = metadata
+        keys = _IncompatibleKeys([], [])
+        errors: list[str] = []
+
+        def load(module: Stateful, state: Mapping[str, Any], prefix: str) -> None:
+            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+            if assign:
+                local_metadata["assign_to_params_buffers"] = True
+            module._load_from_state_dict(state, prefix, local_metadata, True, *keys, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    child_prefix = f"{prefix}{name}."
+                    child_state = {key: value for key, value in state.items() if key.startswith(child_prefix)}
+                    load(child, child_state, child_prefix)
+            for hook in module._load_state_dict_post_hooks.values():
+                if hook(module, keys) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                        "expected to return new values, if incompatible_keys need to be modified, "
+                        "it should be done inplace."
+                    )
+
+        load(self, state_dict, "")
+        if strict:
+            if keys.unexpected_keys:
+                errors.insert(0, f"Unexpected key(s) in state_dict: {quoted(keys.unexpected_keys)}. ")
+            if keys.missing_keys:
+                errors.insert(0, f"Missing key(s) in state_dict: {quoted(keys.missing_keys)}. ")
+        if errors:
+            details = "\n\t".join(errors)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}")
+        return keys
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load this module, without its children; problems are appended to the lists."""
+        for hook, takes_module in self._load_state_dict_pre_hooks.values():
+            first = (self,) if takes_module else ()
+            hook(*first, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+        own_state = self._own_state()
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, target in own_state.items():
+            key = prefix + name
+            if key in state_dict:
+                error = self._load_tensor(name, key, target, state_dict[key], assign)
+                if error:
+                    error_msgs.append(error)
+            elif strict:
+                missing_keys.append(key)
+
+        extra_key = prefix + EXTRA_STATE
+        if type(self).set_extra_state is not Stateful.set_extra_state:
+            if extra_key in state_dict:
+                self.set_extra_state(state_dict[extra_key])
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra_key:
+                    name, dot, _ = key[len(prefix) :].partition(".")
+                    if name not in (self._modules if dot else own_state):
+                        unexpected_keys.append(key)
+
+    def _load_tensor(self, name: str, key: str, target: torch.Tensor, source: Any, assign: bool) -> str | None:
+        """Copy or assign `source` to the parameter or buffer `target`; the error message if that fails."""
+        if not torch.overrides.is_tensor_like(source):
+            return (
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+                f"from checkpoint but received {type(source)}"
+            )
+        if not is_lazy(target):
+            if target.dim() == 0 and source.shape == (1,):  # scalars were saved as one element until 0.3
+                source = source[0]
+            if source.shape != target.shape:
+                return (
+                    f"size mismatch for {key}: copying a param with shape {source.shape} from checkpoint, "
+                    f"the shape in current model is {target.shape}."
+                )
+        try:
+            with torch.no_grad():
+                if not assign:
+                    target.copy_(source)
+                elif not isinstance(target, Parameter):
+                    setattr(self, name, source)
+                elif isinstance(source, Parameter):
+                    setattr(self, name, source.requires_grad_(target.requires_grad))
+                else:
+                    setattr(self, name, Parameter(source, requires_grad=target.requires_grad))
+        except Exception as error:
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and '
+                f"whose dimensions in the checkpoint are {source.size()}, an exception occurred : {error.args}."
+            )
+        return None
+
+    def get_extra_state(self) -> Any:
+        """Override, with `set_extra_state`, to keep something other than tensors in the state dict."""
+        raise RuntimeError(f"{type(self).__name__} has no extra state: override get_extra_state to add some")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Receives, in `load_state_dict`, what `get_extra_state` returned."""
+        raise RuntimeError(f"{type(self).__name__} has no extra state: override set_extra_state to load some")
+
+    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the state of this module is saved."""
+        return add_hook(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` after saving; it changes `state_dict` in place."""
+        hook._from_public_api = True
+        return add_hook(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
+        """As `register_state_dict_post_hook`, but the hook of the root module may return another dictionary."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was "
+                "previously registered via register_state_dict_post_hook"
+            )
+        return add_hook(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
+        before this module is loaded."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
+        return add_hook(self._load_state_dict_pre_hooks, (hook, with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after this module is loaded; it may change the keys in place."""
+        return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def quoted(keys: list[str]) -> str:
+    return ", ".join(f'"{key}"' for key in keys)

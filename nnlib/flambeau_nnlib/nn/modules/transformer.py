@@ -1,0 +1,458 @@
+"""The transformer: layers of attention and feed-forward networks.
+
+Masks are as in `MultiheadAttention`: `mask`s `(L, S)` or `(N * nhead, L, S)` say what each place must not attend to,
+`key_padding_mask`s `(N, S)` or `(S,)` which places are padding.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from .. import init
+from .activation import GELU, ReLU
+from .attention import MultiheadAttention
+from .container import ModuleList
+from .dropout import Dropout
+from .linear import Linear
+from .module import Module
+from .normalization import LayerNorm
+
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
+Activation = str | Callable[[Tensor], Tensor]
+
+
+class Transformer(Module):
+    """An encoder of the source sequence, and a decoder of the target that attends to what the encoder made of it.
+
+    Shape: src `(S, N, d_model)` and tgt `(T, N, d_model)`; `(N, S, d_model)` and `(N, T, d_model)` with
+    `batch_first`; or without N. The output has the shape of tgt.
+
+    Vaswani et al., *Attention is all you need*, 2017.
+
+    >>> import flambeau as torch
+    >>> net = torch.nn.Transformer(16, nhead=4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=32)
+    >>> net(torch.rand(10, 3, 16), torch.rand(20, 3, 16)).shape
+    torch.Size([20, 3, 16])
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        sizes = (d_model, nhead, dim_feedforward, dropout, activation)
+        options = (layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        if custom_encoder is None:
+            encoder_layer = TransformerEncoderLayer(*sizes, *options)
+            custom_encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm())
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            decoder_layer = TransformerDecoderLayer(*sizes, *options)
+            custom_decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm())
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def _reset_parameters(self) -> None:
+        for param in self.parameters():
+            if param.dim() > 1:
+                init.xavier_uniform_(param)
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        batch_dim = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(
+        sz: int, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> Tensor:
+        """The mask `(sz, sz)` that keeps each place from attending to later ones: -inf there, 0 elsewhere.
+
+        >>> import flambeau as torch
+        >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
+        tensor([[0., -inf],
+                [0., 0.]])
+        """
+        return torch.triu(torch.full((sz, sz), float("-inf"), device=device, dtype=dtype), diagonal=1)
+
+
+class TransformerEncoder(Module):
+    """`num_layers` copies of `encoder_layer`, one after the other, and a final `norm`.
+
+    Shape: src and output as in `TransformerEncoderLayer`. In evaluation without gradients, places that
+    `src_key_padding_mask` marks as padding at the end of a sequence come out of the layers as zeros, unless
+    `enable_nested_tensor` is false.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+    >>> torch.nn.TransformerEncoder(layer, num_layers=3)(torch.rand(10, 2, 16)).shape
+    torch.Size([10, 2, 16])
+    """
+
+    __constants__ = ("norm",)
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = copies(encoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+        self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and can_skip_padding(encoder_layer)
+        self.mask_check = mask_check
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        output = src
+        is_causal = is_causal_mask(mask, is_causal)
+        for layer in self.layers:
+            output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
+        if self._skips_padding(src, mask, src_key_padding_mask):
+            output = output.masked_fill(as_bool(src_key_padding_mask).unsqueeze(-1), 0.0)
+        return output if self.norm is None else self.norm(output)
+
+    def _skips_padding(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> bool:
+        layer = self.layers[0]
+        if not self.use_nested_tensor or layer.training or src.dim() != 3 or padding is None or mask is not None:
+            return False
+        if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in layer.parameters())):
+            return False
+        padding = as_bool(padding)
+        return not bool((padding[:, :-1] & ~padding[:, 1:]).any())
+
+
+class TransformerDecoder(Module):
+    """`num_layers` copies of `decoder_layer`, one after the other, and a final `norm`.
+
+    Shape: tgt, memory and output as in `TransformerDecoderLayer`.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+    >>> torch.nn.TransformerDecoder(layer, num_layers=3)(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
+    torch.Size([20, 2, 16])
+    """
+
+    __constants__ = ("norm",)
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = copies(decoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        output = tgt
+        tgt_is_causal = is_causal_mask(tgt_mask, tgt_is_causal)
+        for layer in self.layers:
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=tgt_is_causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return output if self.norm is None else self.norm(output)
+
+
+class TransformerEncoderLayer(Module):
+    """Self-attention, then a feed-forward network of one hidden layer; each added to its input and normalized.
+
+    With `norm_first`, each block normalizes its input instead of the sum. Shape: src and output `(S, N, d_model)`,
+    `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
+
+    >>> import flambeau as torch
+    >>> torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32)(torch.rand(10, 2, 16)).shape
+    torch.Size([10, 2, 16])
+    """
+
+    __constants__ = ("norm_first",)
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        factory = {"bias": bias, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
+        self.linear1 = Linear(d_model, dim_feedforward, **factory)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **factory)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.activation = as_activation(activation)
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        x = src
+        masks = (src_mask, src_key_padding_mask, is_causal)
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), *masks)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, *masks))
+        return self.norm2(x + self._ff_block(x))
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        x, _ = self.self_attn(
+            x,
+            x,
+            x,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            need_weights=False,
+            is_causal=is_causal,
+        )
+        return self.dropout1(x)
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerDecoderLayer(Module):
+    """Self-attention, attention to `memory`, then a feed-forward network; each added to its input and normalized.
+
+    Shape: tgt and output `(T, N, d_model)`, memory `(S, N, d_model)`; N first with `batch_first`, or left out.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+    >>> layer(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
+    torch.Size([20, 2, 16])
+    """
+
+    __constants__ = ("norm_first",)
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        factory = {"bias": bias, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **factory)
+        self.linear1 = Linear(d_model, dim_feedforward, **factory)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **factory)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.norm3 = LayerNorm(d_model, layer_norm_eps, **factory)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.dropout3 = Dropout(dropout)
+        self.activation = as_activation(activation)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        x = tgt
+        tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), *tgt_masks)
+            x = x + self._mha_block(self.norm2(x), memory, *memory_masks)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *tgt_masks))
+        x = self.norm2(x + self._mha_block(x, memory, *memory_masks))
+        return self.norm3(x + self._ff_block(x))
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        x, _ = self.self_attn(
+            x,
+            x,
+            x,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            need_weights=False,
+            is_causal=is_causal,
+        )
+        return self.dropout1(x)
+
+    def _mha_block(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        x, _ = self.multihead_attn(
+            x,
+            memory,
+            memory,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            need_weights=False,
+            is_causal=is_causal,
+        )
+        return self.dropout2(x)
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+def copies(module: Module, count: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(count)])
+
+
+def as_activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return getattr(F, activation)
+
+
+def as_bool(mask: Tensor) -> Tensor:
+    """A padding mask as booleans: True where a floating-point mask has -inf."""
+    return mask if mask.dtype == torch.bool else mask == float("-inf")
+
+
+def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
+    """`is_causal` or, if that is None, whether `mask` is the one that hides all later places, and no others."""
+    if is_causal is not None or mask is None:
+        return bool(is_causal)
+    size = mask.size(-2)
+    causal = Transformer.generate_square_subsequent_mask(size, device=mask.device)
+    if mask.dtype == torch.bool:
+        causal = causal != 0
+    return mask.size() == causal.size() and bool((mask == causal).all())
+
+
+def can_skip_padding(layer: Module) -> bool:
+    """Whether padding can be left out of the work of this encoder layer."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return False
+    attention, activation = layer.self_attn, layer.activation
+    return (
+        not layer.norm_first
+        and attention.batch_first
+        and attention._qkv_same_embed_dim
+        and attention.in_proj_bias is not None
+        and attention.num_heads % 2 == 0
+        and (activation in (F.relu, F.gelu) or isinstance(activation, (ReLU, GELU)))
+        and layer.norm1.eps == layer.norm2.eps
+    )

@@ -1,0 +1,133 @@
+"""Tensors that a module owns: parameters, buffers, and their not yet initialized forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau.parameter import Buffer, Parameter
+
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
+
+
+class UninitializedTensorMixin:
+    """A tensor that knows its dtype and device but not its shape yet."""
+
+    cls_to_become: type
+    _allowed_methods = (
+        torch.Tensor.__hash__,
+        torch.Tensor.size,
+        torch.Tensor.copy_,
+        torch.Tensor.is_complex,
+        torch.Tensor.is_floating_point,
+        torch.Tensor.half,
+        torch.Tensor.float,
+        torch.Tensor.double,
+        torch.Tensor.char,
+        torch.Tensor.short,
+        torch.Tensor.int,
+        torch.Tensor.long,
+        torch.Tensor.cuda,
+        torch.Tensor.cpu,
+        torch.Tensor.to,
+        torch.Tensor.get_device,
+        torch.Tensor.requires_grad_,
+    )
+
+    def materialize(
+        self, shape: tuple[int, ...], device: torch.device | None = None, dtype: torch.dtype | None = None
+    ) -> None:
+        """Give the tensor its shape, and turn it into an ordinary (uninitialized in value) parameter or buffer."""
+        device = self.data.device if device is None else device
+        dtype = self.data.dtype if dtype is None else dtype
+        self.data = torch.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> torch.Size:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. "
+            "This error usually happens in `load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self) -> None:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. "
+            "Call `forward` to initialize the parameters before calling "
+            "`module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: int) -> tuple:
+        return type(self), (self.requires_grad, self.data.device, self.data.dtype)
+
+    def __deepcopy__(self, memo: dict) -> UninitializedTensorMixin:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        is_property_access = type(func).__name__ == "method-wrapper"
+        if func in cls._allowed_methods or is_property_access:
+            return super().__torch_function__(func, types, args, kwargs or {})
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. "
+            "This error happens when you are using a `LazyModule` or "
+            f"explicitly manipulating `torch.nn.parameter.{cls.__name__}` "
+            "objects. When using LazyModules Call `forward` with a dummy batch "
+            "to initialize the parameters before calling torch functions"
+        )
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is decided by the first input of its module.
+
+    >>> import flambeau as torch
+    >>> weight = torch.nn.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> type(weight).__name__, weight.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: torch.device | None = None, dtype: torch.dtype | None = None
+    ) -> UninitializedParameter:
+        return super().__new__(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
+    """A buffer whose shape is decided by the first input of its module."""
+
+    cls_to_become = torch.Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: torch.device | None = None,
+        dtype: torch.dtype | None = None,
+        persistent: bool = True,
+    ) -> UninitializedBuffer:
+        buffer = torch.empty(0, device=device, dtype=dtype).as_subclass(cls)
+        buffer.requires_grad_(requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
+
+
+def is_lazy(param: Any) -> bool:
+    """True for an `UninitializedParameter` or an `UninitializedBuffer`."""
+    return isinstance(param, UninitializedTensorMixin)

@@ -1,0 +1,295 @@
+"""Sequences of different lengths, padded to one length or packed without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
+
+class _PackedFields(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_PackedFields):
+    """The steps of a batch of sequences, longest sequence first: step 0 of all, step 1 of those that have one, ...
+
+    `data` holds the steps one after the other, `batch_sizes` (on the CPU) how many sequences have each step,
+    `sorted_indices` and `unsorted_indices` the order of the sequences in the batch they came from. Made by
+    `pack_sequence` and `pack_padded_sequence`; recurrent layers take it.
+
+    >>> import flambeau as torch
+    >>> packed = pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
+    """
+
+    def __new__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> Self:
+        if batch_sizes is None:
+            if not (isinstance(data, (list, tuple)) and len(data) == 2):
+                raise AssertionError("Expected data to be a list or tuple of length 2")
+            data, batch_sizes = data
+        elif batch_sizes.device.type != "cpu":
+            raise ValueError(
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
+            )
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def _map(self, fn: Callable[[Tensor], Tensor]) -> Self:
+        """`fn` of the data; the indices follow it to its device."""
+        data = fn(self.data)
+        if data is self.data:
+            return self
+        indices = (index if index is None else index.to(data.device) for index in self[2:])
+        return type(self)(data, self.batch_sizes, *indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move or convert the data as `Tensor.to` does."""
+        return self._map(lambda data: data.to(*args, **kwargs))
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Self:
+        """Move to a CUDA device."""
+        return self._map(lambda data: data.cuda(*args, **kwargs))
+
+    def cpu(self) -> Self:
+        """Move to the CPU."""
+        return self._map(lambda data: data.cpu())
+
+    def double(self) -> Self:
+        """Convert to float64."""
+        return self.to(torch.float64)
+
+    def float(self) -> Self:
+        """Convert to float32."""
+        return self.to(torch.float32)
+
+    def half(self) -> Self:
+        """Convert to float16."""
+        return self.to(torch.float16)
+
+    def long(self) -> Self:
+        """Convert to int64."""
+        return self.to(torch.int64)
+
+    def int(self) -> Self:
+        """Convert to int32."""
+        return self.to(torch.int32)
+
+    def short(self) -> Self:
+        """Convert to int16."""
+        return self.to(torch.int16)
+
+    def char(self) -> Self:
+        """Convert to int8."""
+        return self.to(torch.int8)
+
+    def byte(self) -> Self:
+        """Convert to uint8."""
+        return self.to(torch.uint8)
+
+    def pin_memory(self) -> Self:
+        """Copy to page-locked memory."""
+        indices = (index if index is None else index.pin_memory() for index in self[2:])
+        return type(self)(self.data.pin_memory(), self.batch_sizes, *indices)
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.data.is_cuda
+
+    def is_pinned(self) -> bool:
+        """Whether the data is in page-locked memory."""
+        return self.data.is_pinned()
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes `permutation`.
+
+    >>> import flambeau as torch
+    >>> invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
+    if permutation is None:
+        return None
+    positions = torch.arange(permutation.numel(), device=permutation.device)
+    return torch.empty_like(permutation).scatter_(0, permutation, positions)
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Pack a padded batch `(T, B, *)`, or `(B, T, *)` with `batch_first`, of sequences of the given lengths.
+
+    Raises RuntimeError unless the lengths are positive, at most T and, if `enforce_sorted`, decreasing.
+
+    >>> import flambeau as torch
+    >>> padded = torch.tensor([[1, 2, 0], [4, 5, 6]])
+    >>> pack_padded_sequence(padded, [2, 3], batch_first=True, enforce_sorted=False).data
+    tensor([4, 1, 5, 2, 6])
+    """
+    lengths = torch.as_tensor(lengths, dtype=torch.int64)
+    sorted_indices = None
+    if batch_first:
+        input = input.transpose(0, 1)
+    _check_lengths(input, lengths)
+    if enforce_sorted:
+        if (lengths[1:] > lengths[:-1]).any():
+            raise RuntimeError(
+                "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+                "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement "
+                "if you do not need ONNX exportability."
+            )
+    else:
+        lengths, sorted_indices = torch.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
+        input = input.index_select(1, sorted_indices)
+    present = torch.arange(int(lengths[0])).unsqueeze(1) < lengths
+    data = input[: present.shape[0]][present.to(input.device)]
+    return PackedSequence(data, present.sum(1), sorted_indices)
+
+
+def _check_lengths(input: Tensor, lengths: Tensor) -> None:
+    if lengths.device.type != "cpu" or lengths.dim() != 1:
+        raise RuntimeError(
+            "'lengths' argument should be a 1D CPU int64 tensor, "
+            f"but got {lengths.dim()}D {lengths.device} {lengths.dtype} tensor"
+        )
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
+    if lengths.numel() != input.size(1):
+        raise RuntimeError(
+            "Expected `len(lengths)` to be equal to batch_size, "
+            f"but got {lengths.numel()} (batch_size={input.size(1)})"
+        )
+    if int(lengths.min()) <= 0:
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
+    if int(lengths.max()) > input.size(0):
+        raise RuntimeError(
+            f"Expected all lengths to be at most the padded length {input.size(0)}, but got {int(lengths.max())}"
+        )
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The padded batch `(T, B, *)`, or `(B, T, *)` with `batch_first`, and the lengths `(B,)`.
+
+    T is the length of the longest sequence, or `total_length`.
+
+    >>> import flambeau as torch
+    >>> pad_packed_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]), batch_first=True)
+    (tensor([[1, 2],
+            [3, 0]]), tensor([2, 1]))
+    """
+    data, batch_sizes, _, unsorted_indices = sequence
+    longest = batch_sizes.size(0)
+    if total_length is None:
+        total_length = longest
+    elif total_length < longest:
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, "
+            f"but got total_length={total_length} and max sequence length being {longest}"
+        )
+    batch = int(batch_sizes[0])
+    present = torch.arange(batch) < batch_sizes.unsqueeze(1)
+    lengths = present.sum(0)
+    padded = data.new_full((total_length, batch, *data.shape[1:]), padding_value)
+    padded[:longest][present.to(data.device)] = data
+    if unsorted_indices is not None:
+        padded = padded.index_select(1, unsorted_indices)
+        lengths = lengths[unsorted_indices.cpu()]
+    return (padded.transpose(0, 1) if batch_first else padded), lengths
+
+
+def pad_sequence(
+    sequences: Tensor | Iterable[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Pad tensors `(L, *)` to one length and stack them: `(T, B, *)`, or `(B, T, *)` with `batch_first`.
+
+    >>> import flambeau as torch
+    >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
+    tensor([[1, 2],
+            [3, 0]])
+    """
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
+    if padding_side not in ("left", "right"):
+        raise RuntimeError("Expected padding_side to be one of left or right")
+    sequences = list(sequences)
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
+    longest = max(sequence.size(0) for sequence in sequences)
+
+    def pad(sequence: Tensor) -> Tensor:
+        filler = sequence.new_full((longest - sequence.size(0), *sequence.shape[1:]), padding_value)
+        return torch.cat([sequence, filler] if padding_side == "right" else [filler, sequence])
+
+    return torch.stack([pad(sequence) for sequence in sequences], dim=0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """Undo `pad_sequence`.
+
+    >>> import flambeau as torch
+    >>> unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([3])]
+    """
+    if not batch_first:
+        padded_sequences = padded_sequences.transpose(0, 1)
+    return [row[: int(length)] for row, length in zip(padded_sequences, lengths, strict=True)]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Pack tensors `(L, *)` of different lengths L, decreasing if `enforce_sorted`.
+
+    >>> import flambeau as torch
+    >>> pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).sorted_indices
+    tensor([1, 0])
+    """
+    lengths = torch.as_tensor([sequence.size(0) for sequence in sequences])
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """Undo `pack_sequence`.
+
+    >>> import flambeau as torch
+    >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
+    [tensor([1, 2]), tensor([3])]
+    """
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,0 +1,105 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, add_, descent, real_views, scalar_state
+from .optimizer import Group, Params, State
+
+__all__ = ["Adadelta", "adadelta"]
+
+
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    rho: float = 0.9,
+    eps: float = 1e-6,
+    weight_decay: float = 0,
+    maximize: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `Adadelta` in place.
+
+    ``states`` holds ``step``, ``square_avg`` and ``acc_delta`` of each parameter.
+    """
+    grads = descent(params, grads, maximize, weight_decay)
+    for param, grad, state in real_views(params, grads, states):
+        state["step"].add_(1)
+        square_grad, square_delta = state["square_avg"], state["acc_delta"]
+        square_grad.lerp_(grad.square(), 1 - rho)
+        delta = ((square_delta + eps) / (square_grad + eps)).sqrt() * grad
+        square_delta.lerp_(delta.square(), 1 - rho)
+        add_(param, delta, -lr)
+
+
+class Adadelta(FirstOrder):
+    """`ADADELTA: An Adaptive Learning Rate Method <https://arxiv.org/abs/1212.5701>`_.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: factor of the updates, a number or a tensor of one element.
+        rho: the share of the running mean squares that stays from step to step.
+        eps: added to the mean squares before their root is taken.
+        weight_decay: factor of the L2 penalty.
+        foreach: accepted, for the results do not depend on it.
+        capturable: count the steps on the device, so that a device graph can capture the step.
+        maximize: go up the objective, not down.
+        differentiable: let gradients flow through the step.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.Adadelta([w])
+    >>> w.sum().backward(); optimizer.step()
+    >>> [round(x, 4) for x in w.tolist()]
+    [0.9968, 1.9968]
+    """
+
+    rule = staticmethod(adadelta)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check.lr(lr)
+        check.that(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
+        check.not_negative(eps, "Invalid epsilon value")
+        check.not_negative(weight_decay, "Invalid weight_decay value")
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        return {
+            "step": scalar_state(0, param, group),
+            "square_avg": torch.zeros_like(param),
+            "acc_delta": torch.zeros_like(param),
+        }

@@ -1,0 +1,128 @@
+"""Adafactor, Adam with a factored second moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, descent, scalar_state, tick
+from .optimizer import Group, Params, State
+
+__all__ = ["Adafactor", "adafactor"]
+
+
+def adafactor(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: float,
+    beta2_decay: float = -0.8,
+    eps: tuple[float | None, float] = (None, 1e-3),
+    d: float = 1.0,
+    weight_decay: float = 0.0,
+    maximize: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `Adafactor` in place.
+
+    ``states`` holds ``step`` and ``variance`` of each vector, ``step``, ``row_var`` and ``col_var`` of each
+    matrix.
+    """
+    grads = descent(params, grads, maximize)
+    for param, grad, state in zip(params, grads, states, strict=True):
+        t = tick(state)
+        eps1 = torch.finfo(param.dtype).eps if eps[0] is None else eps[0]
+        step_size = max(eps[1], _rms(param)) * min(lr, t**-0.5)
+        if weight_decay != 0:
+            param.mul_(1 - lr * weight_decay)
+        variance = _factored_variance if grad.dim() > 1 else _plain_variance
+        update = grad * variance(grad, state, t**beta2_decay, eps1).clamp_(min=eps1 * eps1).rsqrt_()
+        param.add_(update, alpha=-step_size / max(1.0, _rms(update) / d))
+
+
+def _rms(x: Tensor) -> float:
+    return x.norm().item() / x.numel() ** 0.5
+
+
+def _plain_variance(grad: Tensor, state: State, novelty: float, eps: float) -> Tensor:
+    return state["variance"].lerp_(grad.square(), novelty).clone()
+
+
+def _factored_variance(grad: Tensor, state: State, novelty: float, eps: float) -> Tensor:
+    """Return the outer product of the mean squares of the rows and of the columns."""
+    square = grad.square()
+    rows = state["row_var"].lerp_(square.mean(-1, keepdim=True), novelty)
+    columns = state["col_var"].lerp_(square.mean(-2, keepdim=True), novelty)
+    return (rows @ columns).div_(rows.mean(-2, keepdim=True).clamp_(min=eps))
+
+
+class Adafactor(FirstOrder):
+    """`Adafactor: Adaptive Learning Rates with Sublinear Memory Cost <https://arxiv.org/abs/1804.04235>`_.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: the largest learning rate, relative to the parameters; a number or a tensor of one element.
+        beta2_decay: the power of the step that new squared gradients are weighted with.
+        eps: lower bounds of the squared gradient's root (by default the dtype's epsilon), and of the
+            parameter's root mean square.
+        d: the root mean square to which larger updates are clipped.
+        weight_decay: the parameters shrink by ``lr * weight_decay`` in each step.
+        foreach: accepted, for the results do not depend on it.
+        maximize: go up the objective, not down.
+
+    Raises:
+        ValueError: an option is out of range.
+        RuntimeError: from ``step``, for a complex parameter.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 1.0]))
+    >>> optimizer = torch.optim.Adafactor([w], lr=0.5)
+    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    [0.5, 0.5]
+    """
+
+    rule = staticmethod(adafactor)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        check.lr(lr, "Learning rate should be >= 0 but is")
+        check.that(beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if eps[0] is not None:
+            check.not_negative(eps[0], "epsilon1 should be >= 0 but is")
+        check.not_negative(eps[1], "epsilon2 should be >= 0 but is")
+        check.that(d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}")
+        check.not_negative(weight_decay, "weight_decay should be >= 0 but is")
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        if param.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
+        step = scalar_state(0, param, group)
+        if param.dim() < 2:
+            return {"step": step, "variance": torch.zeros_like(param)}
+        zeros = torch.zeros_like(param)
+        return {"step": step, "row_var": zeros[..., :1].clone(), "col_var": zeros[..., :1, :].clone()}

@@ -1,0 +1,112 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
+from .optimizer import Group, Params, State
+
+__all__ = ["Adagrad", "adagrad"]
+
+
+def adagrad(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    lr_decay: float = 0,
+    weight_decay: float = 0,
+    eps: float = 1e-10,
+    maximize: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `Adagrad` in place; ``states`` holds ``step`` and ``sum`` of each parameter."""
+    grads = descent(params, grads, maximize, weight_decay)
+    for param, grad, state in real_views(params, grads, states):
+        t = tick(state)
+        total = state["sum"].addcmul_(grad, grad)
+        addcdiv_(param, grad, total.sqrt() + eps, -lr / (1 + (t - 1) * lr_decay))
+
+
+class Adagrad(FirstOrder):
+    """`Adaptive Subgradient Methods for Online Learning and Stochastic Optimization
+    <https://jmlr.org/papers/v12/duchi11a.html>`_.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        lr_decay: how fast the learning rate falls with the steps.
+        weight_decay: factor of the L2 penalty.
+        initial_accumulator_value: what the sums of squared gradients start from.
+        eps: added to the denominator.
+        foreach, fused: accepted, for the results do not depend on them.
+        maximize: go up the objective, not down.
+        differentiable: let gradients flow through the step.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.Adagrad([w], lr=0.5)
+    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    [0.5, 1.5]
+    """
+
+    rule = staticmethod(adagrad)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check.lr(lr)
+        check.not_negative(lr_decay, "Invalid lr_decay value")
+        check.not_negative(weight_decay, "Invalid weight_decay value")
+        check.not_negative(initial_accumulator_value, "Invalid initial_accumulator_value value")
+        check.not_negative(eps, "Invalid epsilon value")
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        check.fused(fused, foreach, differentiable)
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param] = self.init_state(param, group)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        start = self.defaults["initial_accumulator_value"]
+        return {
+            "step": scalar_state(0, param, group),
+            "sum": torch.full_like(param, complex(start, start) if param.is_complex() else start),
+        }
+
+    def share_memory(self) -> None:
+        """Move the sums to shared memory, for several processes to train with them."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param]["sum"].share_memory_()

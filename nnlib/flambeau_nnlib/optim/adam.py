@@ -1,0 +1,137 @@
+"""Adam and AMSGrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
+from .optimizer import Group, Params, State
+
+__all__ = ["Adam", "adam"]
+
+
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    betas: tuple[Scalar, Scalar] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: Scalar = 0,
+    amsgrad: bool = False,
+    maximize: bool = False,
+    decoupled_weight_decay: bool = False,
+    capturable: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `Adam` in place.
+
+    ``states`` holds ``step``, ``exp_avg``, ``exp_avg_sq`` and, for ``amsgrad``, ``max_exp_avg_sq`` of each
+    parameter.
+    """
+    beta1, beta2 = betas
+    grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
+    for param, grad, state in real_views(params, grads, states):
+        t = tick(state, capturable)
+        mean, variance = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(grad, 1 - beta1)
+        variance.lerp_(grad.square(), 1 - beta2)
+        if amsgrad:
+            largest = state["max_exp_avg_sq"]
+            variance = largest.copy_(torch.maximum(largest, variance))
+        # Correcting the bias of the denominator outside of it saves a pass over the parameter.
+        correction = (1 - beta2**t) ** 0.5
+        step_size = lr / (1 - beta1**t) * correction
+        addcdiv_(param, mean, variance.sqrt() + eps * correction, -step_size)
+
+
+class Adam(FirstOrder):
+    """`Adam: A Method for Stochastic Optimization <https://arxiv.org/abs/1412.6980>`_.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        betas: the shares of the running means of the gradient and of its square that stay from step to step.
+        eps: added to the denominator.
+        weight_decay: factor of the L2 penalty.
+        amsgrad: divide by the largest mean square so far, as in `On the Convergence of Adam and Beyond
+            <https://openreview.net/forum?id=ryQu7f-RZ>`_.
+        foreach, fused: accepted, for the results do not depend on them.
+        maximize: go up the objective, not down.
+        capturable: count the steps on the device, so that a device graph can capture the step.
+        differentiable: let gradients flow through the step.
+        decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.Adam([w], lr=0.5)
+    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    [0.5, 1.5]
+    """
+
+    rule = staticmethod(adam)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-3,
+        betas: tuple[Scalar, Scalar] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: Scalar = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        unsupported = "as a Tensor is not supported for capturable=False and foreach=True"
+        check.that(not (isinstance(lr, Tensor) and foreach and not capturable), f"lr {unsupported}")
+        check.lr(lr)
+        check.not_negative(eps, "Invalid epsilon value")
+        check.betas(betas)
+        check.not_negative(weight_decay, "Invalid weight_decay value")
+        check.that(
+            all(isinstance(beta, float) for beta in betas) or all(isinstance(beta, Tensor) for beta in betas),
+            "betas must be either both floats or both Tensors",
+        )
+        for i, beta in enumerate(betas):
+            if isinstance(beta, Tensor):
+                check.that(capturable or not foreach, f"betas[{i}] {unsupported}")
+                check.that(beta.numel() == 1, f"Tensor betas[{i}] must be 1-element")
+        defaults = {
+            "lr": lr,
+            "betas": tuple(beta.squeeze() if isinstance(beta, Tensor) else beta for beta in betas),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+        check.fused(fused, foreach, differentiable)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        state = {
+            "step": scalar_state(0, param, group),
+            "exp_avg": torch.zeros_like(param),
+            "exp_avg_sq": torch.zeros_like(param),
+        }
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = torch.zeros_like(param)
+        return state

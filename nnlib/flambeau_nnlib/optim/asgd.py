@@ -1,0 +1,112 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, add_, descent, real_views, scalar_state, tick
+from .optimizer import Group, Params, State
+
+__all__ = ["ASGD", "asgd"]
+
+
+def asgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    lambd: float = 1e-4,
+    alpha: float = 0.75,
+    t0: float = 1e6,
+    weight_decay: float = 0,
+    maximize: bool = False,
+    capturable: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `ASGD` in place.
+
+    ``states`` holds ``step``, ``eta``, ``mu`` and ``ax`` of each parameter.
+    """
+    grads = descent(params, grads, maximize, weight_decay)
+    for param, grad, state in real_views(params, grads, states):
+        t = tick(state, capturable)
+        eta, mu, average = state["eta"], state["mu"], state["ax"]
+        step_size, weight = (eta, mu) if capturable else (eta.item(), mu.item())
+        param.mul_(1 - lambd * step_size)
+        add_(param, grad, -step_size)
+        add_(average.mul_(1 - weight), param, weight)
+        eta.fill_(lr / (1 + lambd * lr * t) ** alpha)
+        mu.fill_(1 / (t - t0).clamp(min=1) if capturable else 1 / max(1, t - t0))
+
+
+class ASGD(FirstOrder):
+    """`Acceleration of stochastic approximation by averaging <https://doi.org/10.1137/0330046>`_.
+
+    The averages of the parameters are in ``state[param]["ax"]``.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        lambd: how fast the parameters and the learning rate decay.
+        alpha: the power by which the learning rate falls.
+        t0: the step to start averaging at.
+        weight_decay: factor of the L2 penalty.
+        foreach: accepted, for the results do not depend on it.
+        maximize: go up the objective, not down.
+        differentiable: let gradients flow through the step.
+        capturable: do without asking the device, so that a device graph can capture the step.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.ASGD([w], lr=0.5, lambd=0)
+    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    [0.5, 1.5]
+    """
+
+    rule = staticmethod(asgd)
+    scalars = ("step", "eta", "mu")
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check.lr(lr)
+        check.not_negative(weight_decay, "Invalid weight_decay value")
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        return {
+            "step": scalar_state(0, param, group, on_device=True),
+            "eta": scalar_state(group["lr"], param, group, on_device=True),
+            "mu": scalar_state(1, param, group, on_device=True),
+            "ax": torch.zeros_like(param),
+        }

@@ -1,0 +1,34 @@
+"""Checks of the options that optimizers are constructed with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau import Tensor
+
+
+def that(valid: bool, message: str) -> None:
+    """Raise ValueError with the message unless an option is valid."""
+    if not valid:
+        raise ValueError(message)
+
+
+def not_negative(value: float | Tensor, message: str) -> None:
+    that(0.0 <= value, f"{message}: {value}")  # noqa: SIM300 (a TypeError names the sides in this order)
+
+
+def lr(value: float | Tensor, message: str = "Invalid learning rate") -> None:
+    that(not isinstance(value, Tensor) or value.numel() == 1, "Tensor lr must be 1-element")
+    not_negative(value, message)
+
+
+def betas(values: Sequence[float | Tensor]) -> None:
+    for i in (0, 1):
+        that(0.0 <= values[i] < 1.0, f"Invalid beta parameter at index {i}: {values[i]}")
+
+
+def fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -1,0 +1,181 @@
+"""What the optimizers have in common that follow the gradient, one parameter at a time.
+
+Each of them is a *rule* and a class.  The rule, ``rule(params, grads, states, /, *, lr, ...)``, updates lists
+of tensors in place; it is called once for each parameter group, with the options of the group, and can be
+called without a class. A kernel that updates a whole group at once would take its place.  The class checks
+the options and creates the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .optimizer import Group, Optimizer, State
+
+Scalar = float | Tensor
+"""A number, or a 0-d tensor where gradients flow through it or a device graph captures it."""
+
+LATE_OPTIONS = {
+    "amsgrad": False,
+    "capturable": False,
+    "centered": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "momentum": 0,
+    "nesterov": False,
+}
+"""Options that checkpoints of older versions lack, with the values they stood for."""
+
+
+class FirstOrder(Optimizer):
+    """An optimizer that applies a rule to every parameter that has a gradient."""
+
+    rule: ClassVar[Callable[..., None]]
+
+    scalars: ClassVar[tuple[str, ...]] = ("step",)
+    """The entries of the state that are 0-d tensors, and were numbers in older versions."""
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        """Return what the rule knows about a parameter before its first step."""
+        return {}
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters once; a ``closure`` computes the loss and the gradients first."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        with torch.set_grad_enabled(self.defaults.get("differentiable", False)):
+            for group in self.param_groups:
+                params, grads = [], []
+                for param in group["params"]:
+                    grad = param.grad
+                    if grad is not None:
+                        params.append(param)
+                        grads.append(grad)
+                if params:
+                    states = self._states(params, group)
+                    self.rule(params, grads, states, **_plain(group, params[0]))
+        return loss
+
+    def _states(self, params: list[Tensor], group: Group) -> list[State]:
+        states = [self.state[param] or self._new_state(param, group) for param in params]
+        if group.get("differentiable"):
+            if group.get("foreach"):
+                raise AssertionError("_foreach ops don't support autograd")
+            for state in states:  # the graph of earlier steps needs the tensors as they were
+                state.update({key: value.clone() for key, value in state.items()})
+        return states
+
+    def _new_state(self, param: Tensor, group: Group) -> State:
+        state = self.state[param] = self.init_state(param, group)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name in LATE_OPTIONS.keys() & self.defaults.keys():
+                group.setdefault(name, LATE_OPTIONS[name])
+            for param in group["params"]:
+                saved = self.state.get(param, {})
+                for name in self.scalars:
+                    if name in saved and not isinstance(saved[name], Tensor):
+                        saved[name] = scalar_state(saved[name], param, group)
+
+
+def _plain(group: Group, like: Tensor) -> Group:
+    """Return the options of a group with tensors made plain numbers, where they need not stay tensors."""
+
+    def plain(value: Scalar) -> Scalar:
+        if not isinstance(value, Tensor):
+            return value
+        if group.get("differentiable") or group.get("capturable"):
+            return value.reshape(()).to(like.real.dtype)
+        return value.item()
+
+    options = {
+        name: plain(group[name]) for name in ("lr", "weight_decay") if isinstance(group.get(name), Tensor)
+    }
+    if "betas" in group and any(isinstance(beta, Tensor) for beta in group["betas"]):
+        options["betas"] = tuple(map(plain, group["betas"]))
+    return {**group, **options} if options else group
+
+
+def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = False) -> Tensor:
+    """Return a 0-d tensor for the state of a parameter: on the host, unless the device is to work with it."""
+    on_device = on_device or group.get("capturable") or group.get("fused")
+    double = torch.get_default_dtype() == torch.float64 and not group.get("fused")
+    dtype = torch.float64 if double else torch.float32
+    return torch.tensor(float(value), dtype=dtype, device=param.device if on_device else "cpu")
+
+
+# For the rules
+
+
+def descent(
+    params: list[Tensor],
+    grads: list[Tensor],
+    maximize: bool,
+    weight_decay: Scalar = 0,
+    decoupled_lr: Scalar | None = None,
+) -> list[Tensor]:
+    """Return the gradients to descend: of the negated objective to ``maximize``, and with an L2 penalty's
+    share.
+
+    With ``decoupled_lr`` the weight decay does not enter the gradients, but shrinks the parameters at that
+    rate.
+    """
+    if maximize:
+        grads = [-grad for grad in grads]
+    if weight_decay == 0:
+        return grads
+    if decoupled_lr is not None:
+        for param in params:
+            param.mul_(1 - decoupled_lr * weight_decay)
+        return grads
+    if isinstance(weight_decay, Tensor):
+        return [grad + weight_decay * param.clone() for grad, param in zip(grads, params, strict=True)]
+    return [grad.add(param, alpha=weight_decay) for grad, param in zip(grads, params, strict=True)]
+
+
+def real_views(
+    params: list[Tensor], grads: list[Tensor], states: list[State]
+) -> Iterable[tuple[Tensor, Tensor, State]]:
+    """Pair up parameters, gradients and states, complex ones as real tensors with one dimension more."""
+    if not any(param.is_complex() for param in params):
+        return zip(params, grads, states, strict=True)
+    views = [{key: _real_view(value) for key, value in state.items()} for state in states]
+    return zip(map(_real_view, params), map(_real_view, grads), views, strict=True)
+
+
+def _real_view(x: Tensor) -> Tensor:
+    return torch.view_as_real(x) if x.is_complex() else x
+
+
+def tick(state: State, capturable: bool = False) -> Scalar:
+    """Count a step and return how many there have been, without asking the device if it is being captured."""
+    step = state["step"].add_(1)
+    return step if capturable else step.item()
+
+
+def add_(param: Tensor, update: Tensor, scale: Scalar) -> None:
+    """``param += scale * update``"""
+    if isinstance(scale, Tensor):
+        param.addcmul_(update, scale)
+    else:
+        param.add_(update, alpha=scale)
+
+
+def addcdiv_(param: Tensor, numerator: Tensor, denominator: Tensor, scale: Scalar) -> None:
+    """``param += scale * numerator / denominator``"""
+    if isinstance(scale, Tensor):
+        param.addcdiv_(numerator * scale, denominator)
+    else:
+        param.addcdiv_(numerator, denominator, value=scale)

@@ -1,0 +1,196 @@
+"""L-BFGS, the limited-memory quasi-Newton method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import Scalar
+from .line_search import Point, StrongWolfe
+from .optimizer import Optimizer, Params, State
+
+__all__ = ["LBFGS"]
+
+
+class LBFGS(Optimizer):
+    """L-BFGS, after `minFunc <https://www.cs.ubc.ca/~schmidtm/Software/minFunc.html>`_.
+
+    A step evaluates the closure several times.  The optimizer takes one parameter group, all on one device.
+
+    Args:
+        params: the tensors or named tensors to optimize.
+        lr: the step length, or where the line search starts.
+        max_iter: the most iterations in a step.
+        max_eval: the most evaluations of the closure in a step, by default ``max_iter * 5 // 4``.
+        tolerance_grad: the step ends when no gradient is larger.
+        tolerance_change: the step ends when the loss and the parameters change less.
+        history_size: how many past updates the curvature is estimated from.
+        line_search_fn: ``"strong_wolfe"`` or None.
+
+    Raises:
+        ValueError: an option is out of range, or there are several parameter groups.
+        RuntimeError: from ``step``, for another line search.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
+    >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - torch.tensor([1.0, 2.0])) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure).item()
+    20.0
+    >>> [round(x, 3) for x in w.tolist()]
+    [1.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        check.lr(lr)
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
+        super().__init__(params, defaults)
+        check.that(
+            len(self.param_groups) == 1, "LBFGS doesn't support per-parameter options (parameter groups)"
+        )
+
+    @property
+    def _params(self) -> list[Tensor]:
+        return self.param_groups[0]["params"]
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any]) -> Any:
+        """Do up to ``max_iter`` iterations.
+
+        Args:
+            closure: computes the loss, with its gradients, and returns it.
+
+        Returns:
+            the loss that the closure returned first.
+        """
+        closure = torch.enable_grad()(closure)
+        group = self.param_groups[0]
+        lr, max_iter, max_eval = float(group["lr"]), group["max_iter"], group["max_eval"]
+        tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
+        state = self.state[self._params[0]]  # with the first parameter, for checkpoints to cast it like one
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+
+        first_loss = closure()
+        loss, grad, evals = float(first_loss), self._flat_grad(), 1
+        state["func_evals"] += 1
+        if _largest(grad) <= tolerance_grad:
+            return first_loss
+        for iteration in range(1, max_iter + 1):
+            state["n_iter"] += 1
+            direction = _next_direction(state, grad, group["history_size"])
+            last_loss = loss
+            t = lr if state["n_iter"] > 1 else lr / max(1.0, grad.abs().sum().item())
+            state.update(d=direction, t=t, prev_flat_grad=grad, prev_loss=loss)
+            slope = grad.dot(direction).item()
+            if slope > -tolerance_change:
+                break
+            new_evals = 0
+            if group["line_search_fn"] is not None:
+                search = self._line_search(
+                    closure, Point(0.0, loss, grad, slope), direction, max_eval - evals
+                )
+                t, loss, grad, _ = search.search(t)
+                new_evals = search.evals
+                self._move(direction, t)
+            else:
+                self._move(direction, t)
+                if iteration < max_iter:
+                    loss, grad, new_evals = float(closure()), self._flat_grad(), 1
+            state["t"] = t
+            state["func_evals"] += new_evals
+            evals += new_evals
+            if (
+                evals >= max_eval
+                or _largest(grad) <= tolerance_grad
+                or _largest(direction) * abs(t) <= tolerance_change
+                or abs(loss - last_loss) < tolerance_change
+            ):
+                break
+        return first_loss
+
+    def _flat_grad(self) -> Tensor:
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._params]
+        return torch.cat([_real_view(grad).reshape(-1) for grad in grads])
+
+    def _move(self, direction: Tensor, t: float) -> None:
+        params = [_real_view(p) for p in self._params]
+        for p, piece in zip(params, direction.split([p.numel() for p in params]), strict=True):
+            p.add_(piece.view_as(p), alpha=t)
+
+    def _line_search(
+        self, closure: Callable[[], Any], start: Point, direction: Tensor, max_evals: int
+    ) -> StrongWolfe:
+        if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        origin = [p.clone() for p in self._params]
+
+        def evaluate(t: float) -> Point:
+            self._move(direction, t)
+            loss, grad = float(closure()), self._flat_grad()
+            for p, value in zip(self._params, origin, strict=True):
+                p.copy_(value)
+            return Point(t, loss, grad, grad.dot(direction).item())
+
+        return StrongWolfe(evaluate, start, _largest(direction), max_evals)
+
+
+def _real_view(x: Tensor) -> Tensor:
+    return torch.view_as_real(x) if x.is_complex() else x
+
+
+def _largest(x: Tensor) -> float:
+    return x.abs().max().item()
+
+
+def _next_direction(state: State, grad: Tensor, history_size: int) -> Tensor:
+    """Return minus the gradient times the estimated inverse Hessian, by the two-loop recursion."""
+    if state["n_iter"] == 1:
+        state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+        return -grad
+    changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
+    change, step = grad - state["prev_flat_grad"], state["d"] * state["t"]
+    curvature = change.dot(step).item()
+    if curvature > 1e-10:
+        if len(changes) == history_size:
+            for history in (changes, steps, ro):
+                history.pop(0)
+        changes.append(change)
+        steps.append(step)
+        ro.append(1.0 / curvature)
+        state["H_diag"] = curvature / change.dot(change).item()
+    coefficients = state.setdefault("al", [None] * history_size)
+    direction = -grad
+    for i in reversed(range(len(changes))):
+        coefficients[i] = steps[i].dot(direction).item() * ro[i]
+        direction.add_(changes[i], alpha=-coefficients[i])
+    direction.mul_(state["H_diag"])
+    for i in range(len(changes)):
+        direction.add_(steps[i], alpha=coefficients[i] - changes[i].dot(direction).item() * ro[i])
+    return direction

@@ -1,0 +1,117 @@
+"""The line search of L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from flambeau import Tensor
+
+# The constants of Nocedal and Wright, Numerical Optimization, section 3.1.
+SUFFICIENT_DECREASE = 1e-4
+CURVATURE = 0.9
+
+
+class Point(NamedTuple):
+    """A point on the line: its distance, and the loss, its gradient and its slope there."""
+
+    t: float
+    loss: float
+    grad: Tensor
+    slope: float
+
+
+class StrongWolfe:
+    """The search for a point that is low enough and flat enough (the strong Wolfe conditions).
+
+    Args:
+        evaluate: gives the point at a distance.
+        start: the point at distance 0, whose slope is negative.
+        largest: the largest element of the direction.
+        max_iter: how many points to evaluate after the first.
+    """
+
+    def __init__(
+        self, evaluate: Callable[[float], Point], start: Point, largest: float, max_iter: int
+    ) -> None:
+        self.start = start
+        self.largest = largest
+        self.max_iter = max_iter
+        self.evals = 0
+        self._evaluate = evaluate
+
+    def search(self, t: float) -> Point:
+        """Return the best point found, trying the distance ``t`` first."""
+        ends = self._bracket(self._at(t))
+        return ends[0] if len(ends) == 1 else self._narrow(ends)
+
+    def _at(self, t: float) -> Point:
+        self.evals += 1
+        return self._evaluate(t)
+
+    def _is_high(self, point: Point) -> bool:
+        return point.loss > self.start.loss + SUFFICIENT_DECREASE * point.t * self.start.slope
+
+    def _is_flat(self, point: Point) -> bool:
+        return abs(point.slope) <= -CURVATURE * self.start.slope
+
+    def _bracket(self, point: Point) -> list[Point]:
+        """Go on until two points have a minimum between them, or one meets the conditions."""
+        previous = self.start
+        while self.evals <= self.max_iter:
+            if self._is_high(point) or (self.evals > 2 and point.loss >= previous.loss):
+                return [previous, point]
+            if self._is_flat(point):
+                return [point]
+            if point.slope >= 0:
+                return [previous, point]
+            t = cubic_minimum(previous, point, point.t + 0.01 * (point.t - previous.t), point.t * 10)
+            previous, point = point, self._at(t)
+        return [self.start, point]
+
+    def _narrow(self, ends: list[Point]) -> Point:
+        """Return the lower end of a bracket after narrowing it until a point meets the conditions."""
+        low = _lower(ends)
+        was_close = False
+        while self.evals <= self.max_iter:
+            left, right = sorted(end.t for end in ends)
+            if (right - left) * self.largest < 1e-9:
+                break
+            t = cubic_minimum(*ends, left, right)
+            margin = 0.1 * (right - left)
+            is_close = min(right - t, t - left) < margin
+            if is_close and (was_close or not left < t < right):
+                # Close to an end twice in a row: a bracket that is not shrinking.
+                t = right - margin if right - t < t - left else left + margin
+                is_close = False
+            was_close = is_close
+            point = self._at(t)
+            if self._is_high(point) or point.loss >= ends[low].loss:
+                ends[1 - low] = point
+                low = _lower(ends)
+            elif self._is_flat(point):
+                return point
+            else:
+                if point.slope * (ends[1 - low].t - ends[low].t) >= 0:
+                    ends[1 - low] = ends[low]
+                ends[low] = point
+        return ends[low]
+
+
+def _lower(ends: list[Point]) -> int:
+    return 0 if ends[0].loss <= ends[1].loss else 1
+
+
+def cubic_minimum(a: Point, b: Point, lowest: float, highest: float) -> float:
+    """Return where the cubic through two points, with their slopes, is least, kept within bounds."""
+    if a.t > b.t:
+        a, b = b, a
+    d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
+    square = d1 * d1 - a.slope * b.slope
+    if square >= 0:
+        d2 = square**0.5
+        bottom = b.slope - a.slope + 2 * d2
+        if bottom != 0:
+            t = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / bottom)
+            return min(max(t, lowest), highest)
+    return (lowest + highest) / 2

@@ -1,0 +1,161 @@
+"""The cyclic schedule, and what it shares with the 1cycle schedule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from ..optimizer import Group, Optimizer
+from .scheduler import LRScheduler, Rates, check_optimizer, per_group, set_value
+
+__all__ = ["CyclicLR"]
+
+Numbers = float | list[float]
+
+
+class MomentumCycler(LRScheduler):
+    """A schedule that can lower the momentum, or beta1, while the learning rate rises, and raise it again."""
+
+    cycle_momentum: bool
+    use_beta1: bool
+
+    def _begin_momentum(
+        self, base_momentum: Numbers, max_momentum: Numbers, begin: bool
+    ) -> tuple[list, list]:
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in defaults
+        bases = per_group("base_momentum", self.optimizer, base_momentum)
+        maxima = per_group("max_momentum", self.optimizer, max_momentum)
+        if begin:
+            for group, base, maximum in zip(self.optimizer.param_groups, bases, maxima, strict=True):
+                self._set_momentum(group, maximum)
+                group["max_momentum"] = maximum
+                group["base_momentum"] = base
+        return bases, maxima
+
+    def _set_momentum(self, group: Group, momentum: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+
+class CyclicLR(MomentumCycler):
+    """Move the learning rates up and down between two bounds, batch by batch, as in `Cyclical Learning Rates
+    for Training Neural Networks <https://arxiv.org/abs/1506.01186>`_.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        base_lr: the lower bound, a number or a list of one for each group.
+        max_lr: the upper bound.
+        step_size_up: the number of batches on the way up.
+        step_size_down: the number of batches on the way down, by default the same.
+        mode: ``"triangular"``, ``"triangular2"``, which halves the range with every cycle, or
+            ``"exp_range"``, which multiplies it by ``gamma`` with every batch.
+        gamma: see ``mode``.
+        scale_fn: the factor of the range as a function, in place of ``mode``.
+        scale_mode: whether that is a function of the ``"cycle"`` or of the ``"iterations"``.
+        cycle_momentum: move the momentum too, in the opposite direction.
+        base_momentum: the lower bound of the momentum.
+        max_momentum: the upper bound of the momentum.
+        last_epoch: the batch to continue from; -1 to begin.
+
+    Raises:
+        ValueError: ``mode`` is unknown, or the optimizer has no momentum to move.
+
+    >>> import flambeau as torch
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=1.0, max_lr=2.0, step_size_up=2)
+    >>> for batch in range(4):
+    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+    [1.5]
+    [2.0]
+    [1.5]
+    [1.0]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Numbers,
+        max_lr: Numbers,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Numbers = 0.8,
+        max_momentum: Numbers = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for group, lr in zip(optimizer.param_groups, base_lrs, strict=True):
+                set_value(group, "lr", lr)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        up = float(step_size_up)
+        down = float(step_size_down) if step_size_down is not None else up
+        self.total_size = up + down
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        self.scale_mode = scale_mode
+        if scale_fn is None:
+            self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums, self.max_momentums = self._begin_momentum(
+                base_momentum, max_momentum, begin=last_epoch == -1
+            )
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """Return the factor of the range, in cycle or at batch ``x``."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "triangular":
+            return 1.0
+        if self.mode == "triangular2":
+            return 1 / 2.0 ** (x - 1)
+        return self.gamma**x
+
+    def _next_lrs(self) -> Rates:
+        cycles = self.last_epoch / self.total_size
+        cycle = math.floor(1 + cycles)
+        x = 1.0 + cycles - cycle
+        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
+            for group, base, maximum in bounds:
+                self._set_momentum(group, maximum - (maximum - base) * height * scale)
+        return [
+            base + (top - base) * height * scale
+            for base, top in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state; of a ``scale_fn`` that is an object with ``__call__``, its attributes."""
+        f = self._scale_fn_custom
+        saved = None if f is None or isinstance(f, FunctionType) else f.__dict__.copy()
+        return {**super().state_dict(), "_scale_fn_custom": saved}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        f = self._scale_fn_custom
+        super().load_state_dict({**state_dict, "_scale_fn_custom": f})
+        saved = state_dict["_scale_fn_custom"]
+        if saved is not None:
+            f.__dict__.update(saved)

@@ -1,0 +1,212 @@
+"""The base class of all learning rate schedulers."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flambeau import Tensor
+
+from ..optimizer import Group, Optimizer
+
+__all__ = ["LRScheduler"]
+
+Rates = list[float | Tensor]
+
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from "
+    "None, the closed form is used instead of the new chainable form, where available."
+)
+
+
+class LRScheduler:
+    """Base class of all learning rate schedulers.
+
+    A subclass defines ``get_lr``, which returns the learning rates for the epoch ``self.last_epoch`` from the
+    present ones, or from the first ones, ``self.base_lrs``.  The constructor sets those for epoch 0.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.  Load its checkpoint after creating the
+            scheduler.
+        last_epoch: the epoch to continue from; -1 to begin.
+
+    Raises:
+        TypeError: ``optimizer`` is not an optimizer.
+        KeyError: an epoch is given to continue from, but the optimizer has not had a scheduler.
+
+    >>> import flambeau as torch
+    >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [lr / 2**self.last_epoch for lr in self.base_lrs]
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = Halving(optimizer)
+    >>> for epoch in range(2):
+    ...     optimizer.step(); scheduler.step()
+    >>> optimizer.param_groups[0]["lr"]
+    0.25
+    """
+
+    _is_initial = False
+    _get_lr_called_within_step = False
+    _last_lr: Rates
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", _copied(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    "last_epoch >= 0.\nLoad the checkpoint of the optimizer first, or leave last_epoch at -1 "
+                    "for a new training run."
+                )
+        self.base_lrs = values(optimizer, "initial_lr")
+        self.last_epoch = last_epoch
+        _watch_step(optimizer)
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        with _raised(self, "_is_initial"):
+            self.step()
+
+    def get_lr(self) -> Rates:
+        """Compute the learning rate of each group for this epoch; for ``step`` alone to call.
+
+        `get_last_lr` tells the learning rates in use.
+        """
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._next_lrs()
+
+    def _next_lrs(self) -> Rates:
+        raise NotImplementedError
+
+    def get_last_lr(self) -> Rates:
+        """Return the learning rate of each group, as the scheduler last set it."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch; to be called after the optimizer's ``step``.
+
+        Args:
+            epoch: the epoch to go to; deprecated.
+        """
+        if self._step_count == 1:
+            self._check_order()
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _check_order(self) -> None:
+        if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
+            warnings.warn(
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif not getattr(self.optimizer, "_opt_called", False):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in "
+                "the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this "
+                "will result in skipping the first value of the learning rate schedule.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        with _raised(self, "_get_lr_called_within_step"):
+            if epoch is None:
+                self.last_epoch += 1
+                rates = self.get_lr()
+            else:
+                self.last_epoch = epoch
+                rates = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
+        self._set_lrs(rates)
+
+    def _set_lrs(self, rates: Rates) -> None:
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            set_value(group, "lr", lr)
+        self._last_lr = values(self.optimizer, "lr")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that the scheduler knows, except its optimizer, for a checkpoint."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        self.__dict__.update(state_dict)
+
+
+def check_optimizer(optimizer: Any) -> None:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+def values(optimizer: Optimizer, key: str) -> list[Any]:
+    """Return an option of every parameter group."""
+    return [_copied(group[key]) for group in optimizer.param_groups]
+
+
+def set_value(group: Group, key: str, value: float | Tensor) -> None:
+    """Set an option of a parameter group; a tensor, which a device graph may have captured, in place."""
+    if isinstance(group[key], Tensor):
+        group[key].fill_(value.squeeze() if isinstance(value, Tensor) else value)
+    else:
+        group[key] = value
+
+
+def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """Return a value for each parameter group, from a list of them or one for all."""
+    groups = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        value = [value] * groups
+    elif len(value) != groups:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {groups}."
+        )
+    return [_copied(v) for v in value]
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+@contextmanager
+def _raised(scheduler: LRScheduler, flag: str) -> Iterator[None]:
+    setattr(scheduler, flag, True)
+    try:
+        yield
+    finally:
+        setattr(scheduler, flag, False)
+
+
+def _watch_step(optimizer: Optimizer) -> None:
+    """Have the optimizer note that its ``step`` was called."""
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        return
+    step = optimizer.step.__func__
+    reference = weakref.ref(optimizer)  # for an optimizer that holds on to itself is not freed in time
+
+    @functools.wraps(step)
+    def watched_step(*args: Any, **kwargs: Any) -> Any:
+        optimizer = reference()
+        optimizer._opt_called = True
+        return step(optimizer, *args, **kwargs)
+
+    watched_step._wrapped_by_lr_sched = True
+    optimizer.step = watched_step

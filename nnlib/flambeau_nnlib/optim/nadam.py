@@ -1,0 +1,124 @@
+"""NAdam, Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
+from .optimizer import Group, Params, State
+
+__all__ = ["NAdam", "nadam"]
+
+
+def nadam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0,
+    momentum_decay: float = 4e-3,
+    decoupled_weight_decay: bool = False,
+    maximize: bool = False,
+    capturable: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `NAdam` in place.
+
+    ``states`` holds ``step``, ``mu_product``, ``exp_avg`` and ``exp_avg_sq`` of each parameter.
+    """
+    beta1, beta2 = betas
+    grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
+    for param, grad, state in real_views(params, grads, states):
+        t = tick(state, capturable)
+        mu = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))
+        next_mu = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * momentum_decay))
+        product = state["mu_product"].mul_(mu)
+        if not capturable:
+            product = product.item()
+        mean, variance = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(grad, 1 - beta1)
+        variance.lerp_(grad.square(), 1 - beta2)
+        denominator = (variance / (1 - beta2**t)).sqrt() + eps
+        addcdiv_(param, grad, denominator, -lr * (1 - mu) / (1 - product))
+        addcdiv_(param, mean, denominator, -lr * next_mu / (1 - product * next_mu))
+
+
+class NAdam(FirstOrder):
+    """`Incorporating Nesterov Momentum into Adam <https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ>`_.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        betas: the shares of the running means of the gradient and of its square that stay from step to step.
+        eps: added to the denominator.
+        weight_decay: factor of the L2 penalty.
+        momentum_decay: how fast the momentum grows towards ``betas[0]``.
+        decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
+        foreach: accepted, for the results do not depend on it.
+        maximize: go up the objective, not down.
+        capturable: count the steps on the device, so that a device graph can capture the step.
+        differentiable: let gradients flow through the step.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.NAdam([w], lr=0.5)
+    >>> w.sum().backward(); optimizer.step()
+    >>> [round(x, 4) for x in w.tolist()]
+    [0.4718, 1.4718]
+    """
+
+    rule = staticmethod(nadam)
+    scalars = ("step", "mu_product")
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check.lr(lr)
+        check.not_negative(eps, "Invalid epsilon value")
+        check.betas(betas)
+        check.not_negative(weight_decay, "Invalid weight_decay value")
+        check.not_negative(momentum_decay, "Invalid momentum_decay value")
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        return {
+            "step": scalar_state(0, param, group),
+            "mu_product": scalar_state(1, param, group),
+            "exp_avg": torch.zeros_like(param),
+            "exp_avg_sq": torch.zeros_like(param),
+        }

@@ -1,0 +1,361 @@
+"""The base class of all optimizers: parameter groups, state, hooks and checkpoints."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.utils.hooks import RemovableHandle
+
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
+
+Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
+Group = dict[str, Any]
+State = dict[str, Any]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required: Any = _Required()
+"""The default of an option that every parameter group must give a value for."""
+
+_global_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Callable] = OrderedDict()
+
+
+def _register(hooks: OrderedDict[int, Callable], hook: Callable, prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer."""
+    return _register(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after each step of every optimizer."""
+    return _register(_global_post_hooks, hook)
+
+
+class Optimizer:
+    """Base class of all optimizers.
+
+    A subclass passes the default values of its options to this constructor and defines ``step``, which
+    updates the tensors in ``self.param_groups[i]["params"]`` and keeps what it must remember about parameter
+    ``p`` in ``self.state[p]``.
+
+    Args:
+        params: an ordered iterable of tensors, of ``(name, tensor)`` pairs, or of dicts that define parameter
+            groups: a ``"params"`` entry and options that differ from the defaults.
+        defaults: the option values of groups that do not give their own.
+
+    Raises:
+        TypeError: ``params`` is a tensor, or holds something that is not one.
+        ValueError: ``params`` is empty, or holds a tensor twice, a non-leaf tensor, or names for some tensors
+            only.
+
+    >>> import flambeau as torch
+    >>> class Halve(torch.optim.Optimizer):
+    ...     @torch.no_grad()
+    ...     def step(self, closure=None):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p.mul_(group["by"])
+    >>> w = torch.nn.Parameter(torch.ones(2))
+    >>> Halve([w], {"by": 0.5}).step(); w.tolist()
+    [0.5, 0.5]
+    """
+
+    OptimizerPreHook = Callable[["Optimizer", tuple, dict], tuple[tuple, dict] | None]
+    OptimizerPostHook = Callable[["Optimizer", tuple, dict], None]
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._create_hook_tables()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {torch.typename(params)}"
+            )
+        self.state: defaultdict[Any, State] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups: list[Any] = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not hasattr(cls.step, "hooked"):
+            cls.step = cls.profile_hook_step(cls.step)  # type: ignore[method-assign]
+
+    def _create_hook_tables(self) -> None:
+        for event in ("step", "state_dict", "load_state_dict"):
+            for when in ("pre", "post"):
+                self.__dict__.setdefault(f"_optimizer_{event}_{when}_hooks", OrderedDict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what `__getstate__` or a checkpoint gave."""
+        self.__dict__.update(state)
+        self._create_hook_tables()
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            options = (f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            text += f"\nParameter Group {i}\n" + "".join(options)
+        return text + ")"
+
+    # Steps
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters once.
+
+        Args:
+            closure: computes the loss anew, with its gradients, and returns it.  Optional for most
+                optimizers.
+
+        Returns:
+            what ``closure`` returned, or None.
+        """
+        raise NotImplementedError
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p.grad = None
+                elif p.grad is not None:
+                    if p.grad.grad_fn is not None:
+                        p.grad.detach_()
+                    else:
+                        p.grad.requires_grad_(False)
+                    p.grad.zero_()
+
+    @staticmethod
+    def profile_hook_step(func: Callable) -> Callable:
+        """Wrap a ``step`` in the registered hooks, as is done for every subclass that defines one."""
+
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            self = args[0]
+            for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+                result = hook(self, args, kwargs)
+                if result is not None:
+                    if not (isinstance(result, tuple) and len(result) == 2):
+                        raise RuntimeError(
+                            f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                        )
+                    args, kwargs = result
+            out = func(*args, **kwargs)
+            for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
+                hook(self, args, kwargs)
+            return out
+
+        wrapper.hooked = True  # type: ignore[attr-defined]
+        return wrapper
+
+    # Hooks
+
+    def register_step_pre_hook(self, hook: OptimizerPreHook) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return others to step with."""
+        return _register(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: OptimizerPostHook) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return _register(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before each `state_dict`."""
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after each `state_dict`; it may return another one."""
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before each `load_state_dict`; it may return another one."""
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after each `load_state_dict`."""
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # Parameter groups
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, for instance layers that were frozen until now.
+
+        Args:
+            param_group: ``"params"``, a tensor or an ordered iterable of tensors or of ``(name, tensor)``
+                pairs, and the options that differ from the defaults.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        _unpack_params(param_group)
+        for param in param_group["params"]:
+            if not isinstance(param, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}"
+                )
+            if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
+            param_group.setdefault(name, default)
+        self._check_distinct(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_distinct(self, new: Group) -> None:
+        params = set(new["params"])
+        if len(params) != len(new["params"]):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+                "an error; see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=4,
+            )
+        named = "param_names" in new
+        if any(("param_names" in group) != named for group in self.param_groups):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if named else 'without'} names to the optimizer"
+            )
+        if not params.isdisjoint(chain.from_iterable(group["params"] for group in self.param_groups)):
+            raise ValueError("some parameters appear in more than one parameter group")
+
+    # Checkpoints
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the optimizer's state and options, for a checkpoint.
+
+        Returns:
+            ``{"state": ..., "param_groups": ...}``, where parameters are replaced by their running number.
+
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.ones(2))
+        >>> torch.optim.SGD([w], lr=0.1).state_dict()["param_groups"][0]["params"]
+        [0]
+        """
+        for pre_hook in self._optimizer_state_dict_pre_hooks.values():
+            pre_hook(self)
+        numbers: dict[Tensor, int] = {}
+        start = 0
+        param_groups = []
+        for group in self.param_groups:
+            for i, p in enumerate(group["params"], start):
+                numbers.setdefault(p, i)
+            start += len(group["params"])
+            options = {key: value for key, value in group.items() if key != "params"}
+            param_groups.append({**options, "params": [numbers[p] for p in group["params"]]})
+        state = {numbers[key] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state_dict: dict[str, Any] = {"state": state, "param_groups": param_groups}
+        for post_hook in self._optimizer_state_dict_post_hooks.values():
+            result = post_hook(self, state_dict)
+            state_dict = state_dict if result is None else result
+        return state_dict
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over the state and the options of a checkpoint, cast to the dtype and device of the
+        parameters.
+
+        Args:
+            state_dict: what `state_dict` returned, here or in PyTorch.
+
+        Raises:
+            ValueError: the groups are not as many, or not as long, as this optimizer's.
+        """
+        state_dict = state_dict.copy()
+        for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():
+            result = pre_hook(self, state_dict)
+            state_dict = state_dict if result is None else result
+        groups, saved_groups = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(
+            len(group["params"]) != len(saved["params"])
+            for group, saved in zip(groups, saved_groups, strict=True)
+        ):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's "
+                "group"
+            )
+        state: defaultdict[Any, State] = defaultdict(dict)
+        unclaimed = dict(state_dict["state"])
+        for group, saved in zip(groups, saved_groups, strict=True):
+            for p, number in zip(group["params"], saved["params"], strict=True):
+                if number in unclaimed:
+                    state[p] = _adapt(unclaimed.pop(number), p, saved)
+            saved["params"] = group["params"]
+            if "param_names" in group:
+                saved.setdefault("param_names", group["param_names"])
+        state.update(unclaimed)
+        self.__setstate__({"state": state, "param_groups": saved_groups})
+        for post_hook in self._optimizer_load_state_dict_post_hooks.values():
+            post_hook(self)
+
+
+def _unpack_params(group: Group) -> None:
+    """Make ``group["params"]`` a list of tensors, with their names, if any, in ``group["param_names"]``."""
+    params = group["params"]
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but "
+            "the ordering of tensors in sets will change between runs. Please use a list instead."
+        )
+    params = [params] if isinstance(params, Tensor) else list(params)
+    names = [param[0] for param in params if isinstance(param, tuple)]
+    group["params"] = [param[1] if isinstance(param, tuple) else param for param in params]
+    if names:
+        if len(names) != len(params):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        group["param_names"] = names
+
+
+def _adapt(value: Any, param: Tensor, group: Group, key: str | None = None) -> Any:
+    """Copy a saved state, with its tensors in the dtype and on the device of the parameter they belong to."""
+    if isinstance(value, Tensor):
+        if key == "step":  # counted on the host, in its own dtype, unless the device has to do the counting
+            counted_on_device = group.get("capturable") or group.get("fused")
+            device, dtype = (
+                (param.device, torch.float32) if counted_on_device else (value.device, value.dtype)
+            )
+        else:
+            device, dtype = param.device, param.dtype if param.is_floating_point() else value.dtype
+        return value.to(device=device, dtype=dtype, copy=True)
+    if isinstance(value, dict):
+        return {k: _adapt(v, param, group, k) for k, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return type(value)(_adapt(v, param, group) for v in value)  # type: ignore[call-arg]
+    return value

@@ -1,0 +1,122 @@
+"""RAdam, Adam with a rectified adaptive learning rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, add_, addcdiv_, descent, real_views, scalar_state, tick
+from .optimizer import Group, Params, State
+
+__all__ = ["RAdam", "radam"]
+
+
+def radam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0,
+    decoupled_weight_decay: bool = False,
+    maximize: bool = False,
+    capturable: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `RAdam` in place.
+
+    ``states`` holds ``step``, ``exp_avg`` and ``exp_avg_sq`` of each parameter.
+    """
+    beta1, beta2 = betas
+    longest = 2 / (1 - beta2) - 1  # of the moving average that the running mean stands for
+    grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
+    for param, grad, state in real_views(params, grads, states):
+        t = tick(state, capturable)
+        mean, variance = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(grad, 1 - beta1)
+        variance.lerp_(grad.square(), 1 - beta2)
+        step_size = lr / (1 - beta1**t)
+        correction = 1 - beta2**t
+        length = longest - 2 * t * beta2**t / correction
+        rectifier = (
+            (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length) * correction
+        )
+        if capturable:
+            adaptive = rectifier.sqrt() / (variance.sqrt() + eps)
+            param.sub_(step_size * mean * torch.where(length > 5, adaptive, torch.ones_like(adaptive)))
+        elif length > 5:
+            addcdiv_(param, mean, variance.sqrt() + eps, -step_size * rectifier**0.5)
+        else:  # too few gradients to tell the variance
+            add_(param, mean, -step_size)
+
+
+class RAdam(FirstOrder):
+    """`On the Variance of the Adaptive Learning Rate and Beyond <https://arxiv.org/abs/1908.03265>`_.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        betas: the shares of the running means of the gradient and of its square that stay from step to step.
+        eps: added to the denominator.
+        weight_decay: factor of the L2 penalty.
+        decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
+        foreach: accepted, for the results do not depend on it.
+        maximize: go up the objective, not down.
+        capturable: count the steps on the device, so that a device graph can capture the step.
+        differentiable: let gradients flow through the step.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.RAdam([w], lr=0.5)
+    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    [0.5, 1.5]
+    """
+
+    rule = staticmethod(radam)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check.lr(lr)
+        check.not_negative(eps, "Invalid epsilon value")
+        check.betas(betas)
+        check.not_negative(weight_decay, "Invalid weight_decay value")
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        return {
+            "step": scalar_state(0, param, group),
+            "exp_avg": torch.zeros_like(param),
+            "exp_avg_sq": torch.zeros_like(param),
+        }

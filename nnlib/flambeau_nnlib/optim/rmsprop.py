@@ -1,0 +1,121 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, add_, addcdiv_, descent, real_views, scalar_state
+from .optimizer import Group, Params, State
+
+__all__ = ["RMSprop", "rmsprop"]
+
+
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    alpha: float = 0.99,
+    eps: float = 1e-8,
+    weight_decay: float = 0,
+    momentum: float = 0,
+    centered: bool = False,
+    maximize: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `RMSprop` in place.
+
+    ``states`` holds ``step``, ``square_avg`` and, as the options need them, ``grad_avg`` and
+    ``momentum_buffer``.
+    """
+    grads = descent(params, grads, maximize, weight_decay)
+    for param, grad, state in real_views(params, grads, states):
+        state["step"].add_(1)
+        variance = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        if centered:
+            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
+            variance = variance.addcmul(mean, mean, value=-1)
+        deviation = variance.sqrt() + eps
+        if momentum > 0:
+            velocity = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, deviation)
+            add_(param, velocity, -lr)
+        else:
+            addcdiv_(param, grad, deviation, -lr)
+
+
+class RMSprop(FirstOrder):
+    """RMSprop, from `G. Hinton's lecture notes
+    <https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf>`_.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        alpha: the share of the running means that stays from step to step.
+        eps: added to the denominator.
+        weight_decay: factor of the L2 penalty.
+        momentum: the share of the velocity that stays from step to step.
+        centered: divide by the standard deviation of the gradient, as in `Generating Sequences With Recurrent
+            Neural Networks <https://arxiv.org/abs/1308.0850>`_, in place of its root mean square.
+        capturable: count the steps on the device, so that a device graph can capture the step.
+        foreach: accepted, for the results do not depend on it.
+        maximize: go up the objective, not down.
+        differentiable: let gradients flow through the step.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.RMSprop([w], lr=0.05)
+    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    [0.5, 1.5]
+    """
+
+    rule = staticmethod(rmsprop)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check.lr(lr)
+        check.not_negative(eps, "Invalid epsilon value")
+        check.not_negative(momentum, "Invalid momentum value")
+        check.not_negative(weight_decay, "Invalid weight_decay value")
+        check.not_negative(alpha, "Invalid alpha value")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        state = {"step": scalar_state(0, param, group), "square_avg": torch.zeros_like(param)}
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = torch.zeros_like(param)
+        if group["centered"]:
+            state["grad_avg"] = torch.zeros_like(param)
+        return state

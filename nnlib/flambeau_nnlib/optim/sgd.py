@@ -1,0 +1,121 @@
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar, add_, descent
+from .optimizer import Group, Params, State
+
+__all__ = ["SGD", "sgd"]
+
+
+def sgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: Scalar,
+    momentum: float = 0,
+    dampening: float = 0,
+    weight_decay: Scalar = 0,
+    nesterov: bool = False,
+    maximize: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `SGD` in place.
+
+    ``states`` holds a dict with the ``momentum_buffer`` of each parameter, and may be empty without momentum.
+    """
+    grads = descent(params, grads, maximize, weight_decay)
+    if momentum != 0:
+        grads = [_velocity(*pair, momentum, dampening, nesterov) for pair in zip(grads, states, strict=True)]
+    if isinstance(lr, Tensor):
+        for param, grad in zip(params, grads, strict=True):
+            add_(param, grad, -lr)
+    else:
+        for param, grad in zip(params, grads, strict=True):
+            param.add_(grad, alpha=-lr)
+
+
+def _velocity(grad: Tensor, state: State, momentum: float, dampening: float, nesterov: bool) -> Tensor:
+    velocity = state.get("momentum_buffer")
+    if velocity is None:
+        velocity = state["momentum_buffer"] = grad.detach().clone()
+    else:
+        velocity.mul_(momentum).add_(grad, alpha=1 - dampening)
+    return grad.add(velocity, alpha=momentum) if nesterov else velocity
+
+
+class SGD(FirstOrder):
+    """Stochastic gradient descent, with momentum as in `On the importance of initialization and momentum in
+    deep learning <https://proceedings.mlr.press/v28/sutskever13.html>`_.
+
+    With momentum the velocity is ``v = momentum * v + (1 - dampening) * grad``, at first ``grad`` itself, and
+    the parameter goes along ``v``, or with ``nesterov`` along ``grad + momentum * v``.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        momentum: the share of the velocity that stays from step to step.
+        dampening: the share of the gradient that does not enter the velocity.
+        weight_decay: factor of the L2 penalty.
+        nesterov: look ahead along the velocity; needs a momentum and no dampening.
+        maximize: go up the objective, not down.
+        foreach, fused: accepted, for the results do not depend on them.
+        differentiable: let gradients flow through the step.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = torch.optim.SGD([w], lr=0.5)
+    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    [0.5, 1.5]
+    """
+
+    rule = staticmethod(sgd)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Scalar = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check.that(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
+        check.that(not lr < 0.0, f"Invalid learning rate: {lr}")
+        check.that(not momentum < 0.0, f"Invalid momentum value: {momentum}")
+        check.that(not weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check.that(
+            not nesterov or (momentum > 0 and dampening == 0),
+            "Nesterov momentum requires a momentum and zero dampening",
+        )
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        check.fused(fused, foreach, differentiable)
+
+    def _states(self, params: list[Tensor], group: Group) -> list[State]:
+        return super()._states(params, group) if group["momentum"] != 0 else []

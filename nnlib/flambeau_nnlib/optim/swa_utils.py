@@ -1,0 +1,283 @@
+"""Averages of a model's weights along its training."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .lr_scheduler.scheduler import LRScheduler, Rates, per_group
+from .optimizer import Optimizer
+
+__all__ = [
+    "SWALR",
+    "AveragedModel",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
+
+Count = Tensor | int
+Average = Callable[[Tensor, Tensor, Count], Tensor]
+MultiAverage = Callable[[Sequence[Tensor], Sequence[Tensor], Count], None]
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Average:
+    """Return a function of an average, a new tensor and a count that gives the next exponential moving
+    average.
+
+    Raises:
+        ValueError: ``decay`` is not between 0 and 1.
+
+    >>> import flambeau as torch
+    >>> average = torch.optim.swa_utils.get_ema_avg_fn(decay=0.5)
+    >>> average(torch.tensor(1.0), torch.tensor(3.0), 7).item()
+    2.0
+    """
+    _check_decay(decay)
+
+    @torch.no_grad()
+    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Count) -> Tensor:
+        return decay * ema_param + (1 - decay) * current_param
+
+    return ema_update
+
+
+def get_swa_avg_fn() -> Average:
+    """Return a function of an average, a new tensor and a count that gives the average of one tensor more.
+
+    >>> import flambeau as torch
+    >>> average = torch.optim.swa_utils.get_swa_avg_fn()
+    >>> average(torch.tensor(1.0), torch.tensor(5.0), 3).item()
+    2.0
+    """
+
+    @torch.no_grad()
+    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Count) -> Tensor:
+        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
+    return swa_update
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
+    """Return a function of lists of averages and of new tensors, and a count, that moves the averages.
+
+    Raises:
+        ValueError: ``decay`` is not between 0 and 1.
+    """
+    _check_decay(decay)
+
+    @torch.no_grad()
+    def ema_update(
+        ema_params: Sequence[Tensor], current_params: Sequence[Tensor], num_averaged: Count
+    ) -> None:
+        _move(ema_params, current_params, 1 - decay)
+
+    return ema_update
+
+
+def get_swa_multi_avg_fn() -> MultiAverage:
+    """Return a function of lists of averages and of new tensors, and a count, that moves the averages."""
+
+    @torch.no_grad()
+    def swa_update(
+        averaged_params: Sequence[Tensor], current_params: Sequence[Tensor], num_averaged: Count
+    ) -> None:
+        _move(averaged_params, current_params, 1 / (int(num_averaged) + 1))
+
+    return swa_update
+
+
+def _check_decay(decay: float) -> None:
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+
+def _move(averages: Sequence[Tensor], values: Sequence[Tensor], weight: float) -> None:
+    for average, value in zip(averages, values, strict=True):
+        if average.is_floating_point() or average.is_complex():
+            average.lerp_(value, weight)
+        else:
+            average.copy_(average + (value - average) * weight)
+
+
+class AveragedModel(torch.nn.Module):
+    """A copy of a model whose parameters are averages, for stochastic weight averaging as in `Averaging
+    Weights Leads to Wider Optima and Better Generalization <https://arxiv.org/abs/1803.05407>`_, or
+    exponential moving averages.
+
+    Args:
+        model: the model to average.
+        device: where to keep the averages, by default where the model is.
+        avg_fn: the average as a function of the last average, the new tensor and the number of tensors
+            averaged so far; by default the mean.
+        multi_avg_fn: the same for lists of tensors, in place.
+        use_buffers: average the buffers too, such as the statistics of batch normalization, not copy them.
+
+    Raises:
+        AssertionError: both functions are given.
+
+    >>> import flambeau as torch
+    >>> model = torch.nn.Linear(1, 1, bias=False)
+    >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+    >>> for value in (1.0, 3.0):
+    ...     _ = torch.nn.init.constant_(model.weight, value)
+    ...     averaged.update_parameters(model)
+    >>> averaged(torch.ones(1)).item()
+    2.0
+    """
+
+    n_averaged: Tensor
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        device: torch.device | str | int | None = None,
+        avg_fn: Average | None = None,
+        multi_avg_fn: MultiAverage | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", torch.tensor(0, dtype=torch.long, device=device))
+        self.avg_fn = avg_fn
+        self.multi_avg_fn = multi_avg_fn
+        self.use_buffers = use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the averaged model."""
+        return self.module(*args, **kwargs)
+
+    @torch.no_grad()
+    def update_parameters(self, model: torch.nn.Module) -> None:
+        """Take the model's present parameters into the average."""
+        averages, values = self._tensors(self.module), self._tensors(model)
+        values = [value.detach().to(average.device) for average, value in zip(averages, values, strict=False)]
+        if self.n_averaged == 0:
+            for average, value in zip(averages, values, strict=True):
+                average.copy_(value)
+        elif self.avg_fn is not None:
+            for average, value in zip(averages, values, strict=True):
+                average.copy_(self.avg_fn(average, value, self.n_averaged.to(average.device)))
+        else:
+            self._update_lists(averages, values)
+        if not self.use_buffers:
+            for average, value in zip(self.module.buffers(), model.buffers(), strict=True):
+                average.copy_(value)
+        self.n_averaged += 1
+
+    def _tensors(self, model: torch.nn.Module) -> list[Tensor]:
+        buffers = model.buffers() if self.use_buffers else ()
+        return [tensor.detach() for tensor in chain(model.parameters(), buffers)]
+
+    def _update_lists(self, averages: list[Tensor], values: list[Tensor]) -> None:
+        update = self.multi_avg_fn or get_swa_multi_avg_fn()
+        alike: defaultdict[Any, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+        for average, value in zip(averages, values, strict=True):
+            alike[average.device, average.dtype].append((average, value))
+        for (device, _), pairs in alike.items():
+            update(*map(list, zip(*pairs, strict=True)), self.n_averaged.to(device))
+
+
+@torch.no_grad()
+def update_bn(
+    loader: Iterable[Any], model: torch.nn.Module, device: torch.device | str | int | None = None
+) -> None:
+    """Compute the running statistics of a model's batch normalization layers anew, in one pass over data.
+
+    Args:
+        loader: gives batches, each a tensor or a list or tuple that begins with one.
+        model: the model, which is called with these tensors.
+        device: where to move them first.
+    """
+    layers = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm)
+    momenta = {module: module.momentum for module in model.modules() if isinstance(module, layers)}
+    if not momenta:
+        return
+    was_training = model.training
+    model.train()
+    for module in momenta:
+        module.reset_running_stats()
+        module.momentum = None  # for the mean over all batches
+    for batch in loader:
+        if isinstance(batch, (list, tuple)):
+            batch = batch[0]
+        model(batch if device is None else batch.to(device))
+    for module, momentum in momenta.items():
+        module.momentum = momentum
+    model.train(was_training)
+
+
+class SWALR(LRScheduler):
+    """Bring the learning rates to a constant, for stochastic weight averaging.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        swa_lr: the constant, a number or a list of one for each group.
+        anneal_epochs: how many epochs that takes.
+        anneal_strategy: ``"cos"`` or ``"linear"``.
+        last_epoch: the epoch to continue from; -1 to begin.
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    >>> import flambeau as torch
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> linear = {"anneal_epochs": 2, "anneal_strategy": "linear"}
+    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, **linear)
+    >>> for epoch in range(3):
+    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+    [0.75]
+    [0.5]
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: float | list[float],
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
+        for group, lr in zip(optimizer.param_groups, per_group("swa_lr", optimizer, swa_lr), strict=True):
+            group["swa_lr"] = lr
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self._anneal_strategy = anneal_strategy
+        self.anneal_epochs = anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _share(self, epoch: int) -> float:
+        """Return how much of the learning rate is ``swa_lr`` in an epoch."""
+        t = max(0, min(1, epoch / max(1, self.anneal_epochs)))
+        return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
+
+    def _next_lrs(self) -> Rates:
+        epoch = self._step_count - 1
+        if self.anneal_epochs == 0:
+            epoch = max(1, epoch)
+        before, now = self._share(epoch - 1), self._share(epoch)
+        rates: Rates = []
+        for group in self.optimizer.param_groups:
+            swa_lr = group["swa_lr"]
+            # What the learning rate was before it was annealed.
+            lr = swa_lr if before == 1 else (group["lr"] - before * swa_lr) / (1 - before)
+            rates.append(swa_lr * now + lr * (1 - now))
+        return rates

@@ -1,0 +1,230 @@
+"""Import aliases: one module object under several names, whichever way it is imported."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import itertools
+import pickle
+import pkgutil
+import runpy
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from flambeau.aliases import alias, resolve
+
+_count = itertools.count()
+
+
+@pytest.fixture
+def names(tmp_path, monkeypatch):
+    """Fresh names for an alias and for two packages, and the list of modules of theirs loaded so far."""
+    number = next(_count)
+    body, limb = f"body{number}", f"limb{number}"
+    record = f"import builtins; builtins.loads{number}.append(__name__)\n"
+    for path, text in {
+        f"{body}/__init__.py": "",
+        f"{body}/sub/__init__.py": "class Thing: pass\n",
+        f"{body}/sub/leaf.py": "from . import Thing\nvalue = []\n",
+        f"{body}/sub/tool.py": "import sys\nresult = (__name__, __package__, __spec__.name, sys.argv[1:])\n",
+        f"{body}/broken.py": "import no_such_module\n",
+        f"{body}/app/__init__.py": "",
+        f"{body}/app/__main__.py": "result = 'ran'\n",
+        f"{limb}/__init__.py": "",
+        f"{limb}/nn/__init__.py": f"import {body}.nn as again\n",
+        f"{limb}/nn/functional.py": "",
+    }.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(record + text)
+    loads: list[str] = []
+    monkeypatch.setattr("builtins.loads" + str(number), loads, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield f"ghost{number}", body, limb, loads
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in (f"ghost{number}", body, limb):
+            del sys.modules[name]
+
+
+def load(name):
+    return importlib.import_module(name)
+
+
+def test_every_way_to_import_gives_the_same_module(names):
+    ghost, body, _, loads = names
+    alias(ghost, body)
+    scope: dict = {}
+    exec(f"import {ghost}.sub.leaf as a; from {ghost}.sub import leaf as b", scope)
+    exec(f"from {body}.sub import leaf as c; import {ghost}; d = {ghost}.sub.leaf", scope)
+    exec(f"from {ghost}.sub.leaf import value", scope)
+    assert scope["a"] is scope["b"] is scope["c"] is scope["d"]
+    assert scope["a"] is load(f"{ghost}.sub.leaf") is __import__(f"{ghost}.sub.leaf").sub.leaf
+    assert importlib.import_module(".leaf", f"{ghost}.sub") is scope["a"]
+    assert scope["value"] is scope["a"].value
+    assert loads == [body, f"{body}.sub", f"{body}.sub.leaf"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_either_name_may_come_first(names, first):
+    ghost, body, _, loads = names
+    alias(ghost, body)
+    for prefix in (names[first], names[1 - first]):
+        load(f"{prefix}.sub.leaf")
+    assert load(ghost) is load(body)
+    assert load(f"{ghost}.sub.leaf") is load(f"{body}.sub.leaf")
+    assert len(loads) == len(set(loads)) == 3
+
+
+def test_modules_keep_their_own_identity(names):
+    ghost, body, _, _ = names
+    alias(ghost, body)
+    leaf = load(f"{ghost}.sub.leaf")
+    assert (leaf.__name__, leaf.__package__) == (f"{body}.sub.leaf", f"{body}.sub")
+    assert leaf.__spec__.name == f"{body}.sub.leaf" and leaf.__spec__.loader is leaf.__loader__
+    assert load(ghost).__spec__.submodule_search_locations == load(ghost).__path__
+
+
+def test_aliases_chain_and_the_longest_prefix_wins(names):
+    ghost, body, limb, loads = names
+    alias(ghost, body)
+    alias(f"{body}.nn", f"{limb}.nn")
+    assert resolve(f"{ghost}.nn.functional") == f"{limb}.nn.functional"
+    assert resolve(f"{ghost}.sub") == f"{body}.sub"
+    assert resolve(f"{ghost}less.nn") == f"{ghost}less.nn"
+    functional = load(f"{ghost}.nn.functional")
+    assert functional is load(f"{body}.nn.functional") is load(f"{limb}.nn.functional")
+    assert load(ghost).nn is load(f"{limb}.nn") is load(f"{limb}.nn").again
+    assert loads == [body, limb, f"{limb}.nn", f"{limb}.nn.functional"]
+
+
+def test_nothing_is_imported_before_it_is_asked_for(names):
+    ghost, body, limb, loads = names
+    alias(ghost, body)
+    alias(f"{body}.nn", f"{limb}.nn")
+    assert loads == []
+    assert importlib.util.find_spec(ghost).name == ghost
+    assert loads == []
+    load(ghost)
+    assert importlib.util.find_spec(f"{ghost}.sub").origin.endswith("__init__.py")
+    assert loads == [body]
+
+
+def test_the_alias_wins_over_an_installed_package_of_that_name(names, tmp_path):
+    ghost, body, _, _ = names
+    (tmp_path / ghost).mkdir()
+    (tmp_path / ghost / "__init__.py").write_text("raise AssertionError('the installed one was imported')")
+    (tmp_path / ghost / "only_there.py").write_text("")
+    alias(ghost, body)
+    assert load(ghost) is load(body)
+    with pytest.raises(ModuleNotFoundError):
+        load(f"{ghost}.only_there")
+
+
+def test_missing_modules(names):
+    ghost, body, _, _ = names
+    alias(ghost, body)
+    with pytest.raises(ModuleNotFoundError, match=f"No module named '{ghost}.nothing'") as error:
+        load(f"{ghost}.nothing")
+    assert error.value.name == f"{ghost}.nothing"
+    assert importlib.util.find_spec(f"{ghost}.nothing") is None
+    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_module'"):
+        load(f"{ghost}.broken")
+    assert f"{ghost}.broken" not in sys.modules
+    with pytest.raises(ImportError, match=f"cannot import name 'nothing' from '{body}'"):
+        exec(f"from {ghost} import nothing")
+
+
+def test_pickles_name_the_real_module_and_load_by_either_name(names):
+    ghost, body, _, _ = names
+    alias(ghost, body)
+    thing = load(f"{ghost}.sub").Thing()
+    data = pickle.dumps(thing, protocol=0)
+    assert f"{body}.sub".encode() in data
+    assert type(pickle.loads(data)) is type(thing)
+    assert type(pickle.loads(data.replace(body.encode(), ghost.encode()))) is type(thing)
+
+
+def test_reload(names):
+    ghost, body, _, loads = names
+    alias(ghost, body)
+    leaf = load(f"{ghost}.sub.leaf")
+    old = leaf.value
+    assert importlib.reload(leaf) is leaf is load(f"{ghost}.sub.leaf")
+    assert leaf.value is not old and loads.count(f"{body}.sub.leaf") == 2
+
+
+def test_run_as_main(names, monkeypatch):
+    ghost, body, _, _ = names
+    alias(ghost, body)
+    monkeypatch.setattr(sys, "argv", ["x", "y"])
+    result = runpy.run_module(f"{ghost}.sub.tool", run_name="__main__")["result"]
+    assert result == ("__main__", f"{ghost}.sub", f"{ghost}.sub.tool", ["y"])
+    assert runpy.run_module(f"{ghost}.app")["result"] == "ran"
+
+
+def test_walk_packages(names):
+    ghost, body, _, _ = names
+    alias(ghost, body)
+    found = {each.name for each in pkgutil.walk_packages(load(f"{ghost}.sub").__path__, f"{ghost}.sub.")}
+    assert found == {f"{ghost}.sub.leaf", f"{ghost}.sub.tool"}
+
+
+def test_threads_importing_at_once_get_one_module(names, tmp_path):
+    ghost, body, _, _ = names
+    (tmp_path / body / "slow.py").write_text("import time; time.sleep(0.05); done = True")
+    alias(ghost, body)
+    found = []
+    threads = [
+        threading.Thread(target=lambda name: found.append(load(name).done), args=(f"{prefix}.slow",))
+        for prefix in (ghost, body) * 4
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 8 and load(f"{ghost}.slow") is load(f"{body}.slow")
+
+
+def test_repeating_an_alias_changes_nothing(names):
+    ghost, body, _, _ = names
+    alias(ghost, body)
+    before = len(sys.meta_path)
+    alias(ghost, body)
+    assert len(sys.meta_path) == before and load(ghost) is load(body)
+
+
+def test_refusals(names):
+    ghost, body, limb, _ = names
+    alias(ghost, body)
+    with pytest.raises(ValueError, match=f"'{body}' to '{ghost}.sub': it would resolve to itself"):
+        alias(body, f"{ghost}.sub")
+    load(limb)
+    with pytest.raises(ImportError, match=f"'{limb}' to '{body}': <module '{limb}' from .* is already"):
+        alias(limb, body)
+    load(body)
+    alias(f"{ghost}2", body)  # the target may well be loaded
+    assert load(f"{ghost}2") is load(body)
+
+
+@pytest.mark.parametrize(
+    ("face", "real"),
+    [
+        ("flambeau.nn", "flambeau_nnlib.nn"),
+        ("flambeau.nn.functional", "flambeau_nnlib.nn.functional"),
+        ("flambeau.optim", "flambeau_nnlib.optim"),
+        ("flambeau.utils.data", "flambeau_nnlib.data"),
+    ],
+)
+def test_the_faces_of_flambeau(face, real):
+    code = f"""
+        import sys, flambeau
+        assert {real!r} not in sys.modules
+        import {face}, {real}, importlib, pickle
+        assert sys.modules[{face!r}] is sys.modules[{real!r}] is {face} is {real}
+        assert {face}.__spec__.name == {real!r} and importlib.reload({face}) is {real}
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

@@ -1,0 +1,43 @@
+"""Datasets, transforms, models and operations for computer vision: what torchvision is to torch."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = [
+    "datasets",
+    "get_image_backend",
+    "io",
+    "models",
+    "ops",
+    "set_image_backend",
+    "transforms",
+    "tv_tensors",
+    "utils",
+]
+
+__version__ = "0.28.0"  # the torchvision API this package follows
+
+_SUBPACKAGES = {"datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils"}
+_image_backend = "PIL"
+
+
+def set_image_backend(backend: str) -> None:
+    """Choose what reads image files: ``"PIL"`` or ``"accimage"``."""
+    global _image_backend
+    if backend not in ("PIL", "accimage"):
+        raise ValueError(f"Invalid backend '{backend}'. Options are 'PIL' and 'accimage'")
+    _image_backend = backend
+
+
+def get_image_backend() -> str:
+    """What reads image files."""
+    return _image_backend
+
+
+def __getattr__(name: str) -> Any:
+    # Subpackages are imported when first used, so that `import torchvision` stays quick.
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+from .digits import UCIDigits

@@ -1,0 +1,39 @@
+"""Reading published pickle files without running code from them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+__all__ = ["load_plain_pickle"]
+
+# What a pickle of plain containers and NumPy arrays refers to, under NumPy's old and new module names.
+_ALLOWED = {
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy.core.multiarray", "scalar"),
+    ("numpy._core.multiarray", "scalar"),
+    ("_codecs", "encode"),
+}
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise pickle.UnpicklingError(
+                f"{module}.{name} is not allowed: only plain containers and NumPy arrays are read from this file"
+            )
+        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+
+
+def load_plain_pickle(path: str | Path, encoding: str = "latin1") -> Any:
+    """Load containers, strings, numbers and NumPy arrays from a pickle file.
+
+    Raises:
+        pickle.UnpicklingError: if the file refers to anything else; nothing of it has run then.
+    """
+    with open(path, "rb") as file:
+        return _PlainUnpickler(file, encoding=encoding).load()

@@ -1,0 +1,185 @@
+"""Datasets made of one folder per class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .. import get_image_backend
+from .._extras import optional, pillow
+from .vision import VisionDataset
+
+__all__ = [
+    "IMG_EXTENSIONS",
+    "DatasetFolder",
+    "ImageFolder",
+    "default_loader",
+    "find_classes",
+    "has_file_allowed_extension",
+    "is_image_file",
+    "make_dataset",
+    "pil_loader",
+]
+
+IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
+    """Whether the name ends with one of the extensions, in small or capital letters."""
+    return filename.lower().endswith(extensions if isinstance(extensions, str) else tuple(extensions))
+
+
+def is_image_file(filename: str) -> bool:
+    """Whether the name ends with a known image extension."""
+    return has_file_allowed_extension(filename, IMG_EXTENSIONS)
+
+
+def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
+    """The folders in ``directory``, sorted, and the index of each.
+
+    Raises:
+        FileNotFoundError: if there are none.
+    """
+    classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
+    if not classes:
+        raise FileNotFoundError(f"Couldn't find any class folder in {directory}.")
+    return classes, {name: index for index, name in enumerate(classes)}
+
+
+def _file_test(
+    extensions: str | tuple[str, ...] | None, is_valid_file: Callable[[str], bool] | None
+) -> Callable[[str], bool]:
+    if (extensions is None) == (is_valid_file is None):
+        raise ValueError("Both extensions and is_valid_file cannot be None or not None at the same time")
+    return is_valid_file or (lambda path: has_file_allowed_extension(path, extensions))
+
+
+def make_dataset(
+    directory: str | Path,
+    class_to_idx: dict[str, int] | None = None,
+    extensions: str | tuple[str, ...] | None = None,
+    is_valid_file: Callable[[str], bool] | None = None,
+    allow_empty: bool = False,
+) -> list[tuple[str, int]]:
+    """All ``(path, class index)`` pairs below ``directory``, sorted by class, then folder, then name.
+
+    Args:
+        directory: holds one folder per class, each with files at any depth.
+        class_to_idx: the classes to look for; by default all folders.
+        extensions: the extensions to accept; or else
+        is_valid_file: a function that says for a path whether to accept it.
+        allow_empty: accept classes without files.
+
+    Raises:
+        ValueError: unless exactly one of ``extensions`` and ``is_valid_file`` is given.
+        FileNotFoundError: if a class has no files and ``allow_empty`` is false.
+    """
+    directory = os.path.expanduser(directory)
+    if class_to_idx is None:
+        class_to_idx = find_classes(directory)[1]
+    elif not class_to_idx:
+        raise ValueError("'class_to_index' must have at least one entry to collect any samples.")
+    accepts = _file_test(extensions, is_valid_file)
+    samples: list[tuple[str, int]] = []
+    empty = []
+    for name in sorted(class_to_idx):
+        found = [
+            os.path.join(folder, file)
+            for folder, _, files in sorted(os.walk(os.path.join(directory, name), followlinks=True))
+            for file in sorted(files)
+        ]
+        accepted = [(path, class_to_idx[name]) for path in found if accepts(path)]
+        if not accepted:
+            empty.append(name)
+        samples += accepted
+    if empty and not allow_empty:
+        message = f"Found no valid file for the classes {', '.join(empty)}. "
+        if extensions is not None:
+            message += f"Supported extensions are: {extensions if isinstance(extensions, str) else ', '.join(extensions)}"
+        raise FileNotFoundError(message)
+    return samples
+
+
+def pil_loader(path: str | Path) -> Any:
+    """Read an image file as a PIL image in mode ``RGB``."""
+    with open(path, "rb") as file:
+        return pillow().open(file).convert("RGB")
+
+
+def default_loader(path: str | Path) -> Any:
+    """Read an image file with the backend that :func:`flambeau_vision.set_image_backend` chose."""
+    if get_image_backend() == "accimage":
+        return optional("accimage", "accimage", "the accimage backend").Image(path)
+    return pil_loader(path)
+
+
+class DatasetFolder(VisionDataset):
+    """Samples of any kind in one folder per class: ``root/dog/a.ext``, ``root/cat/deep/er/b.ext``.
+
+    Args:
+        root: the folder of the class folders.
+        loader: a function that reads a file.
+        extensions: the extensions to accept; or else
+        transform: a function of the sample.
+        target_transform: a function of the target (the index of the class).
+        is_valid_file: a function that says for a path whether to accept it.
+        allow_empty: accept classes without files.
+
+    Attributes:
+        classes: the names of the classes, sorted.
+        class_to_idx: from name to target.
+        samples: list of ``(path, target)``.
+        targets: list of targets.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        loader: Callable[[str], Any],
+        extensions: tuple[str, ...] | None = None,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.classes, self.class_to_idx = self.find_classes(self.root)
+        self.samples = self.make_dataset(self.root, self.class_to_idx, extensions, is_valid_file, allow_empty)
+        self.targets = [target for _, target in self.samples]
+        self.loader = loader
+        self.extensions = extensions
+
+    make_dataset = staticmethod(make_dataset)
+
+    def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
+        """The classes and their indices; override it for another layout."""
+        return find_classes(directory)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, target = self.samples[index]
+        return self._transformed(self.loader(path), target)
+
+
+class ImageFolder(DatasetFolder):
+    """Images in one folder per class: ``root/dog/a.png``, ``root/cat/b.jpg``.
+
+    Arguments and attributes as for :class:`DatasetFolder`; samples are PIL images in mode ``RGB``.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        loader: Callable[[str], Any] = default_loader,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
+        extensions = IMG_EXTENSIONS if is_valid_file is None else None
+        super().__init__(root, loader, extensions, transform, target_transform, is_valid_file, allow_empty)
+        self.imgs = self.samples

@@ -1,0 +1,309 @@
+"""MNIST and its relatives, all in the IDX file format."""
+
+from __future__ import annotations
+
+import shutil
+import string
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.error import URLError
+
+import flambeau as torch
+
+from .._extras import pillow
+from .utils import check_integrity, download_and_extract_archive, extract_archive, verify_str_arg
+from .vision import VisionDataset
+
+__all__ = ["EMNIST", "KMNIST", "MNIST", "QMNIST", "FashionMNIST"]
+
+_IDX_DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+
+
+def read_idx_file(path: str | Path) -> torch.Tensor:
+    """Read an IDX file: two zero bytes, a type code, the number of dimensions, the big-endian sizes, then the data."""
+    import numpy as np
+
+    content = Path(path).read_bytes()
+    zeros, code, ndim = content[:2], content[2], content[3]
+    if zeros != b"\0\0" or code not in _IDX_DTYPES:
+        raise ValueError(f"{path} is not an IDX file: it starts with {content[:4]!r}")
+    shape = np.frombuffer(content, ">u4", ndim, offset=4)
+    values = np.frombuffer(content, _IDX_DTYPES[code], offset=4 + 4 * ndim).reshape(shape)
+    return torch.from_numpy(values.astype(values.dtype.newbyteorder("=")))
+
+
+def _read_idx(path: Path, ndim: int) -> torch.Tensor:
+    values = read_idx_file(path)
+    if values.ndim != ndim:
+        raise ValueError(f"{path} should have {ndim} dimensions instead of {values.ndim}")
+    return values
+
+
+class MNIST(VisionDataset):
+    """`MNIST <http://yann.lecun.com/exdb/mnist/>`_: 70,000 handwritten digits of 28 x 28 pixels, in 10 classes.
+
+    Args:
+        root: the folder that holds ``MNIST/raw/train-images-idx3-ubyte`` and the other three files.
+        train: the 60,000 training images, or the 10,000 test images.
+        transform: a function of the image (a PIL image in mode ``L``).
+        target_transform: a function of the target (an integer).
+        download: fetch the files into ``root`` where they are missing.
+
+    Attributes:
+        data: ``uint8`` tensor of shape ``(N, 28, 28)``.
+        targets: ``int64`` tensor of shape ``(N,)``.
+
+    Raises:
+        RuntimeError: if the files are not there, or none of the mirrors has them.
+    """
+
+    mirrors: ClassVar[list[str]] = [
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "http://yann.lecun.com/exdb/mnist/",
+    ]
+    resources: ClassVar[Any] = [
+        ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+        ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
+        ("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
+        ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
+    ]
+    classes: list[str] = [
+        "0 - zero",
+        "1 - one",
+        "2 - two",
+        "3 - three",
+        "4 - four",
+        "5 - five",
+        "6 - six",
+        "7 - seven",
+        "8 - eight",
+        "9 - nine",
+    ]
+
+    def __init__(
+        self,
+        root: str | Path,
+        train: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.train = train
+        if download:
+            self.download()
+        if not self._check_exists():
+            raise RuntimeError("Dataset not found. You can use download=True to download it")
+        self.data, self.targets = self._load_data()
+
+    @property
+    def raw_folder(self) -> str:
+        """Where the files are."""
+        return str(self._folder / type(self).__name__ / "raw")
+
+    @property
+    def images_file(self) -> Path:
+        """The file of images of this split."""
+        return Path(self.raw_folder, f"{'train' if self.train else 't10k'}-images-idx3-ubyte")
+
+    @property
+    def labels_file(self) -> Path:
+        """The file of labels of this split."""
+        return Path(self.raw_folder, f"{'train' if self.train else 't10k'}-labels-idx1-ubyte")
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """From class name to target."""
+        return {name: index for index, name in enumerate(self.classes)}
+
+    # The names of the attributes before they were the same for both splits.
+    train_data = test_data = property(lambda self: self.data)
+    train_labels = test_labels = property(lambda self: self.targets)
+
+    def _check_exists(self) -> bool:
+        return check_integrity(self.images_file) and check_integrity(self.labels_file)
+
+    def _load_data(self) -> tuple[torch.Tensor, torch.Tensor]:
+        return _read_idx(self.images_file, 3), _read_idx(self.labels_file, 1).long()
+
+    def download(self) -> None:
+        """Fetch the files that are not there yet, from the first mirror that answers."""
+        for name, md5 in self.resources:
+            if not Path(self.raw_folder, name.removesuffix(".gz")).exists():
+                self._download_from_mirrors(name, md5)
+
+    def _download_from_mirrors(self, name: str, md5: str) -> None:
+        for mirror in self.mirrors:
+            try:
+                return download_and_extract_archive(mirror + name, self.raw_folder, md5=md5)
+            except URLError as error:
+                print(f"Failed to download {mirror + name}: {error}", file=sys.stderr)
+        raise RuntimeError(f"Error downloading {name}")
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        image = pillow().fromarray(self.data[index].numpy())
+        return self._transformed(image, int(self.targets[index]))
+
+    def extra_repr(self) -> str:
+        return f"Split: {'Train' if self.train else 'Test'}"
+
+
+class FashionMNIST(MNIST):
+    """`Fashion-MNIST <https://github.com/zalandoresearch/fashion-mnist>`_: 70,000 articles of clothing in 10 classes.
+
+    Used as :class:`MNIST`; the files are in ``FashionMNIST/raw``.
+    """
+
+    mirrors: ClassVar[list[str]] = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
+    resources: ClassVar[Any] = [
+        ("train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
+        ("train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"),
+        ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
+        ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
+    ]
+    classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
+
+
+class KMNIST(MNIST):
+    """`Kuzushiji-MNIST <https://github.com/rois-codh/kmnist>`_: 70,000 cursive Japanese characters in 10 classes.
+
+    Used as :class:`MNIST`; the files are in ``KMNIST/raw``.
+    """
+
+    mirrors: ClassVar[list[str]] = ["http://codh.rois.ac.jp/kmnist/dataset/kmnist/"]
+    resources: ClassVar[Any] = [
+        ("train-images-idx3-ubyte.gz", "bdb82020997e1d708af4cf47b453dcf7"),
+        ("train-labels-idx1-ubyte.gz", "e144d726b3acfaa3e44228e80efcd344"),
+        ("t10k-images-idx3-ubyte.gz", "5c965bf0a639b31b8f53240b1b52f4d7"),
+        ("t10k-labels-idx1-ubyte.gz", "7320c461ea6c1c855c0b718fb2a4b134"),
+    ]
+    classes = ["o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"]
+
+
+class EMNIST(MNIST):
+    """`EMNIST <https://www.westernsydney.edu.au/bens/home/reproducible_research/emnist>`_: letters and digits.
+
+    The images are transposed, as published.
+
+    Args:
+        root: the folder that holds ``EMNIST/raw``.
+        split: ``byclass``, ``bymerge``, ``balanced``, ``letters``, ``digits`` or ``mnist``.
+        **kwargs: ``train``, ``transform``, ``target_transform`` and ``download``, as for :class:`MNIST`.
+    """
+
+    url = "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip"
+    md5 = "58c8d27c78d21e728a6bc7b3cc06412e"
+    splits = ("byclass", "bymerge", "balanced", "letters", "digits", "mnist")
+    _all_classes = sorted(string.digits + string.ascii_letters)
+    # Letters whose capital and small forms look alike are one class.
+    _merged_classes = sorted(set(_all_classes) - set("cijklmopsuvwxyz"))
+    classes_split_dict: ClassVar[dict[str, list[str]]] = {
+        "byclass": _all_classes,
+        "bymerge": _merged_classes,
+        "balanced": _merged_classes,
+        "letters": ["N/A", *string.ascii_lowercase],
+        "digits": list(string.digits),
+        "mnist": list(string.digits),
+    }
+
+    def __init__(self, root: str | Path, split: str, **kwargs: Any) -> None:
+        self.split = verify_str_arg(split, "split", self.splits)
+        super().__init__(root, **kwargs)
+        self.classes = self.classes_split_dict[split]
+
+    @property
+    def _prefix(self) -> str:
+        return f"emnist-{self.split}-{'train' if self.train else 'test'}"
+
+    @property
+    def images_file(self) -> Path:
+        return Path(self.raw_folder, f"{self._prefix}-images-idx3-ubyte")
+
+    @property
+    def labels_file(self) -> Path:
+        return Path(self.raw_folder, f"{self._prefix}-labels-idx1-ubyte")
+
+    def download(self) -> None:
+        if self._check_exists():
+            return
+        download_and_extract_archive(self.url, self.raw_folder, md5=self.md5)
+        packed_folder = Path(self.raw_folder, "gzip")
+        for packed in packed_folder.glob("*.gz"):
+            extract_archive(packed, self.raw_folder)
+        shutil.rmtree(packed_folder)
+
+
+class QMNIST(MNIST):
+    """`QMNIST <https://github.com/facebookresearch/qmnist>`_: MNIST with its lost test images and full information.
+
+    Args:
+        root: the folder that holds ``QMNIST/raw``.
+        what: ``train``, ``test``, ``test10k``, ``test50k`` or ``nist``; by default what ``train`` says.
+        compat: targets are class numbers; otherwise tensors of all eight label columns.
+        train: used where ``what`` is not given.
+        **kwargs: ``transform``, ``target_transform`` and ``download``, as for :class:`MNIST`.
+    """
+
+    subsets: ClassVar[dict[str, str]] = {
+        "train": "train",
+        "test": "test",
+        "test10k": "test",
+        "test50k": "test",
+        "nist": "nist",
+    }
+    _site = "https://raw.githubusercontent.com/facebookresearch/qmnist/master/"
+    resources: ClassVar[Any] = {
+        "train": [
+            (f"{_site}qmnist-train-images-idx3-ubyte.gz", "ed72d4157d28c017586c42bc6afe6370"),
+            (f"{_site}qmnist-train-labels-idx2-int.gz", "0058f8dd561b90ffdd0f734c6a30e5e4"),
+        ],
+        "test": [
+            (f"{_site}qmnist-test-images-idx3-ubyte.gz", "1394631089c404de565df7b7aeaf9412"),
+            (f"{_site}qmnist-test-labels-idx2-int.gz", "5b5b05890a5e13444e108efe57b788aa"),
+        ],
+        "nist": [
+            (f"{_site}xnist-images-idx3-ubyte.xz", "7f124b3b8ab81486c9d8c2749c17f834"),
+            (f"{_site}xnist-labels-idx2-int.xz", "5ed0e788978e45d4a8bd4b7caec3d79d"),
+        ],
+    }
+
+    def __init__(
+        self, root: str | Path, what: str | None = None, compat: bool = True, train: bool = True, **kwargs: Any
+    ) -> None:
+        self.what = verify_str_arg(what or ("train" if train else "test"), "what", self.subsets)
+        self.compat = compat
+        super().__init__(root, train, **kwargs)
+
+    @property
+    def _downloads(self) -> list[tuple[str, str]]:
+        return self.resources[self.subsets[self.what]]
+
+    @property
+    def images_file(self) -> Path:
+        return Path(self.raw_folder, Path(self._downloads[0][0]).stem)
+
+    @property
+    def labels_file(self) -> Path:
+        return Path(self.raw_folder, Path(self._downloads[1][0]).stem)
+
+    def _load_data(self) -> tuple[torch.Tensor, torch.Tensor]:
+        data, targets = _read_idx(self.images_file, 3), _read_idx(self.labels_file, 2).long()
+        chosen = {"test10k": slice(10000), "test50k": slice(10000, None)}.get(self.what, slice(None))
+        return data[chosen], targets[chosen]
+
+    def download(self) -> None:
+        if not self._check_exists():
+            for url, md5 in self._downloads:
+                download_and_extract_archive(url, self.raw_folder, md5=md5)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        image, target = pillow().fromarray(self.data[index].numpy()), self.targets[index]
+        return self._transformed(image, int(target[0]) if self.compat else target)
+
+    def extra_repr(self) -> str:
+        return f"Split: {self.what}"

@@ -1,0 +1,89 @@
+"""The base class of all vision datasets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flambeau.utils.data import Dataset
+
+__all__ = ["StandardTransform", "VisionDataset"]
+
+
+class StandardTransform:
+    """Apply one function to the image and another to the target; either may be None."""
+
+    def __init__(self, transform: Callable | None = None, target_transform: Callable | None = None) -> None:
+        self.transform = transform
+        self.target_transform = target_transform
+
+    def __call__(self, input: Any, target: Any) -> tuple[Any, Any]:
+        if self.transform is not None:
+            input = self.transform(input)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return input, target
+
+    def __repr__(self) -> str:
+        lines = [type(self).__name__]
+        for title, function in (("Transform: ", self.transform), ("Target transform: ", self.target_transform)):
+            if function is not None:
+                lines.append(title + repr(function).replace("\n", "\n" + " " * len(title)))
+        return "\n".join(lines)
+
+
+class VisionDataset(Dataset):
+    """A dataset of images: ``len(dataset)`` samples, each ``dataset[i]`` an ``(image, target)`` pair.
+
+    Subclasses define ``__len__`` and ``__getitem__``, and end the latter with ``self._transformed(image, target)``.
+
+    Args:
+        root: the folder that holds the data.
+        transforms: a function of ``(image, target)`` that returns both, transformed.
+        transform: a function of the image alone.
+        target_transform: a function of the target alone.
+
+    Raises:
+        ValueError: if ``transforms`` is given together with one of the other two.
+    """
+
+    def __init__(
+        self,
+        root: str | Path | None = None,
+        transforms: Callable | None = None,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+    ) -> None:
+        separate = transform is not None or target_transform is not None
+        if transforms is not None and separate:
+            raise ValueError("Only transforms or transform/target_transform can be passed as argument")
+        self.root = os.path.expanduser(root) if isinstance(root, str) else root
+        self.transform = transform
+        self.target_transform = target_transform
+        self.transforms = StandardTransform(transform, target_transform) if separate else transforms
+
+    def _transformed(self, image: Any, target: Any) -> tuple[Any, Any]:
+        # The separate functions are read from self, so that assigning `dataset.transform` later takes effect.
+        if self.transforms is None or isinstance(self.transforms, StandardTransform):
+            return StandardTransform(self.transform, self.target_transform)(image, target)
+        return self.transforms(image, target)
+
+    @property
+    def _folder(self) -> Path:
+        """``root`` as a path."""
+        return Path(self.root)
+
+    def extra_repr(self) -> str:
+        """Further lines for the printed form."""
+        return ""
+
+    def __repr__(self) -> str:
+        body = [f"Number of datapoints: {len(self)}"]
+        if self.root is not None:
+            body.append(f"Root location: {self.root}")
+        body += self.extra_repr().splitlines()
+        if self.transforms is not None:
+            body.append(repr(self.transforms))
+        return "\n    ".join([f"Dataset {type(self).__name__}", *body])

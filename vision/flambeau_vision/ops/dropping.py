@@ -1,0 +1,128 @@
+"""Regularization that drops whole residual branches or blocks of features."""
+
+from __future__ import annotations
+
+import flambeau as torch
+import flambeau.nn.functional as F
+from flambeau import nn
+
+__all__ = ["DropBlock2d", "DropBlock3d", "StochasticDepth", "drop_block2d", "drop_block3d", "stochastic_depth"]
+
+Tensor = torch.Tensor
+
+
+def _check_probability(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")
+
+
+def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
+    """Zero the input with probability ``p``, and scale it up otherwise.
+
+    From `Deep Networks with Stochastic Depth <https://arxiv.org/abs/1603.09382>`_.
+
+    Args:
+        input: shape ``(N, ...)``.
+        p: probability.
+        mode: ``batch``, all samples together, or ``row``, each sample by itself.
+        training: do nothing unless true.
+    """
+    _check_probability(p)
+    if mode not in ("batch", "row"):
+        raise ValueError(f"mode has to be either 'batch' or 'row', but got {mode}")
+    if not training or p == 0.0:
+        return input
+    rows = input.shape[0] if mode == "row" else 1
+    survival = 1.0 - p
+    noise = torch.empty([rows] + [1] * (input.ndim - 1), dtype=input.dtype, device=input.device)
+    noise = noise.bernoulli_(survival)
+    if survival > 0.0:
+        noise.div_(survival)
+    return input * noise
+
+
+class StochasticDepth(nn.Module):
+    """:func:`stochastic_depth` as a module."""
+
+    def __init__(self, p: float, mode: str) -> None:
+        super().__init__()
+        self.p = p
+        self.mode = mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        return stochastic_depth(input, self.p, self.mode, self.training)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, mode={self.mode}"
+
+
+def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool) -> Tensor:
+    _check_probability(p)
+    dims = input.ndim - 2
+    if not training or p == 0.0:
+        return input
+    sizes = input.shape[2:]
+    block_size = min(block_size, *sizes)
+    # Centres of blocks are drawn where whole blocks fit, as many as it takes for the share p to be covered.
+    places = [size - block_size + 1 for size in sizes]
+    gamma = p / block_size**dims
+    for size, place in zip(sizes, places, strict=True):
+        gamma *= size / place
+    noise = torch.empty((*input.shape[:2], *places), dtype=input.dtype, device=input.device).bernoulli_(gamma)
+    half = block_size // 2
+    noise = F.pad(noise, [half] * (2 * dims), value=0)
+    max_pool = F.max_pool2d if dims == 2 else F.max_pool3d
+    keep = 1 - max_pool(noise, kernel_size=block_size, stride=1, padding=half)[(..., *map(slice, sizes))]
+    scale = keep.numel() / (eps + keep.sum())
+    return input.mul_(keep).mul_(scale) if inplace else input * keep * scale
+
+
+def drop_block2d(
+    input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
+) -> Tensor:
+    """Zero square blocks of features: `DropBlock <https://arxiv.org/abs/1810.12890>`_.
+
+    Args:
+        input: shape ``(N, C, H, W)``.
+        p: share of the features to drop.
+        block_size: side of the blocks.
+        inplace: write into ``input``.
+        eps: keeps the scale finite.
+        training: do nothing unless true.
+    """
+    if input.ndim != 4:
+        raise ValueError(f"input should be 4 dimensional. Got {input.ndim} dimensions.")
+    return _drop_block(input, p, block_size, inplace, eps, training)
+
+
+def drop_block3d(
+    input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
+) -> Tensor:
+    """:func:`drop_block2d` for inputs of shape ``(N, C, D, H, W)``."""
+    if input.ndim != 5:
+        raise ValueError(f"input should be 5 dimensional. Got {input.ndim} dimensions.")
+    return _drop_block(input, p, block_size, inplace, eps, training)
+
+
+class DropBlock2d(nn.Module):
+    """:func:`drop_block2d` as a module."""
+
+    def __init__(self, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06) -> None:
+        super().__init__()
+        self.p = p
+        self.block_size = block_size
+        self.inplace = inplace
+        self.eps = eps
+
+    def forward(self, input: Tensor) -> Tensor:
+        return drop_block2d(input, self.p, self.block_size, self.inplace, self.eps, self.training)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, block_size={self.block_size}, inplace={self.inplace}"
+
+
+class DropBlock3d(DropBlock2d):
+    """:func:`drop_block3d` as a module."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return drop_block3d(input, self.p, self.block_size, self.inplace, self.eps, self.training)

@@ -1,0 +1,111 @@
+"""Features at several scales."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import flambeau as torch
+import flambeau.nn.functional as F
+from flambeau import nn
+
+from .misc import Conv2dNormActivation
+
+__all__ = ["ExtraFPNBlock", "FeaturePyramidNetwork", "LastLevelMaxPool", "LastLevelP6P7"]
+
+Tensor = torch.Tensor
+
+
+class ExtraFPNBlock(nn.Module):
+    """The base of blocks that add levels: from results, inputs and names to results and names."""
+
+    def forward(
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
+    ) -> tuple[list[Tensor], list[str]]:
+        return results, names
+
+
+class LastLevelMaxPool(ExtraFPNBlock):
+    """One more level, every other pixel of the last."""
+
+    def forward(
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
+    ) -> tuple[list[Tensor], list[str]]:
+        return [*results, F.max_pool2d(results[-1], kernel_size=1, stride=2, padding=0)], [*names, "pool"]
+
+
+class LastLevelP6P7(ExtraFPNBlock):
+    """Two more levels, by convolutions, as in `RetinaNet <https://arxiv.org/abs/1708.02002>`_."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.p6 = nn.Conv2d(in_channels, out_channels, 3, 2, 1)
+        self.p7 = nn.Conv2d(out_channels, out_channels, 3, 2, 1)
+        for module in (self.p6, self.p7):
+            nn.init.kaiming_uniform_(module.weight, a=1)
+            nn.init.constant_(module.bias, 0)
+        self.use_P5 = in_channels == out_channels
+
+    def forward(
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
+    ) -> tuple[list[Tensor], list[str]]:
+        p6 = self.p6(results[-1] if self.use_P5 else x[-1])
+        return [*results, p6, self.p7(F.relu(p6))], [*names, "p6", "p7"]
+
+
+class FeaturePyramidNetwork(nn.Module):
+    """Coarse features added to fine ones, level by level: `FPN <https://arxiv.org/abs/1612.03144>`_.
+
+    Args:
+        in_channels_list: channels of each level, fine to coarse.
+        out_channels: channels of each level of the result.
+        extra_blocks: adds levels at the end.
+        norm_layer: normalization after each convolution.
+    """
+
+    def __init__(
+        self,
+        in_channels_list: Sequence[int],
+        out_channels: int,
+        extra_blocks: ExtraFPNBlock | None = None,
+        norm_layer: Callable[..., nn.Module] | None = None,
+    ) -> None:
+        super().__init__()
+        self.inner_blocks = nn.ModuleList()
+        self.layer_blocks = nn.ModuleList()
+        for channels in in_channels_list:
+            if channels == 0:
+                raise ValueError("in_channels=0 is currently not supported")
+            options = {"norm_layer": norm_layer, "activation_layer": None}
+            self.inner_blocks.append(Conv2dNormActivation(channels, out_channels, 1, padding=0, **options))
+            self.layer_blocks.append(Conv2dNormActivation(out_channels, out_channels, 3, **options))
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_uniform_(module.weight, a=1)
+                if module.bias is not None:
+                    nn.init.constant_(module.bias, 0)
+        self.extra_blocks = extra_blocks
+        self.register_load_state_dict_pre_hook(self._rename_old_keys)
+
+    @staticmethod
+    def _rename_old_keys(module: FeaturePyramidNetwork, state_dict: dict, prefix: str, *rest: object) -> None:
+        # Checkpoints from before the blocks had a normalization name their convolution without an index.
+        for blocks in ("inner_blocks", "layer_blocks"):
+            for index in range(len(module.inner_blocks)):
+                for kind in ("weight", "bias"):
+                    old, new = f"{prefix}{blocks}.{index}.{kind}", f"{prefix}{blocks}.{index}.0.{kind}"
+                    if old in state_dict:
+                        state_dict[new] = state_dict.pop(old)
+
+    def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
+        """From features by name, fine to coarse, to as many by the same names, all of ``out_channels``."""
+        names, features = list(x), list(x.values())
+        above = self.inner_blocks[-1](features[-1])
+        results = [self.layer_blocks[-1](above)]
+        for index in range(len(features) - 2, -1, -1):
+            inner = self.inner_blocks[index](features[index])
+            above = inner + F.interpolate(above, size=inner.shape[-2:], mode="nearest")
+            results.insert(0, self.layer_blocks[index](above))
+        if self.extra_blocks is not None:
+            results, names = self.extra_blocks(results, features, names)
+        return OrderedDict(zip(names, results, strict=True))

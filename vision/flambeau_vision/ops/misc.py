@@ -1,0 +1,217 @@
+"""Blocks that many models are built from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import flambeau as torch
+from flambeau import nn
+
+__all__ = [
+    "MLP",
+    "Conv2dNormActivation",
+    "Conv3dNormActivation",
+    "FrozenBatchNorm2d",
+    "Permute",
+    "SqueezeExcitation",
+]
+
+Tensor = torch.Tensor
+Layer = Callable[..., nn.Module]
+
+
+class FrozenBatchNorm2d(nn.Module):
+    """Batch normalization whose statistics and weights never change: they are buffers."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.register_buffer("weight", torch.ones(num_features))
+        self.register_buffer("bias", torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+        self.register_load_state_dict_pre_hook(self._drop_count)
+
+    @staticmethod
+    def _drop_count(module: nn.Module, state_dict: dict, prefix: str, *rest: object) -> None:
+        # Checkpoints of BatchNorm2d load too.
+        state_dict.pop(f"{prefix}num_batches_tracked", None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scale = self.weight * (self.running_var + self.eps).rsqrt()
+        shift = self.bias - self.running_mean * scale
+        return x * scale[:, None, None] + shift[:, None, None]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.weight.shape[0]}, eps={self.eps})"
+
+
+def _same_padding(kernel_size: int | Sequence[int], dilation: int | Sequence[int]) -> int | tuple[int, ...]:
+    """The padding with which a convolution of stride 1 keeps the size."""
+    if isinstance(kernel_size, int) and isinstance(dilation, int):
+        return (kernel_size - 1) // 2 * dilation
+    dims = len(dilation if isinstance(kernel_size, int) else kernel_size)
+    sizes = [kernel_size] * dims if isinstance(kernel_size, int) else kernel_size
+    steps = [dilation] * dims if isinstance(dilation, int) else dilation
+    return tuple((size - 1) // 2 * step for size, step in zip(sizes, steps, strict=True))
+
+
+class _ConvNormActivation(nn.Sequential):
+    """Convolution, then normalization and activation where they are given."""
+
+    def __init__(
+        self,
+        conv_layer: Layer,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int] | str | None,
+        groups: int,
+        norm_layer: Layer | None,
+        activation_layer: Layer | None,
+        dilation: int | Sequence[int],
+        inplace: bool | None,
+        bias: bool | None,
+    ) -> None:
+        if padding is None:
+            padding = _same_padding(kernel_size, dilation)
+        bias = norm_layer is None if bias is None else bias
+        layers = [conv_layer(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)]
+        if norm_layer is not None:
+            layers.append(norm_layer(out_channels))
+        if activation_layer is not None:
+            layers.append(activation_layer(**({} if inplace is None else {"inplace": inplace})))
+        super().__init__(*layers)
+        self.out_channels = out_channels
+
+
+class Conv2dNormActivation(_ConvNormActivation):
+    """``Conv2d``, then ``norm_layer`` and ``activation_layer``.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: as for ``Conv2d``, and so are stride, groups and dilation.
+        stride: steps between places.
+        padding: by default what keeps the size.
+        groups: groups of channels.
+        norm_layer: made with ``out_channels``; or None.
+        activation_layer: made with ``inplace``; or None.
+        dilation: distance between points of the kernel.
+        inplace: given to the activation, unless None.
+        bias: whether the convolution has one; by default only without normalization.
+
+    Example::
+
+        >>> from flambeau_vision.ops import Conv2dNormActivation
+        >>> Conv2dNormActivation(3, 8)
+        Conv2dNormActivation(
+          (0): Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)
+          (1): BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+          (2): ReLU(inplace=True)
+        )
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int] = 3,
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] | str | None = None,
+        groups: int = 1,
+        norm_layer: Layer | None = nn.BatchNorm2d,
+        activation_layer: Layer | None = nn.ReLU,
+        dilation: int | tuple[int, int] = 1,
+        inplace: bool | None = True,
+        bias: bool | None = None,
+    ) -> None:
+        geometry = (in_channels, out_channels, kernel_size, stride, padding, groups)
+        super().__init__(nn.Conv2d, *geometry, norm_layer, activation_layer, dilation, inplace, bias)
+
+
+class Conv3dNormActivation(_ConvNormActivation):
+    """``Conv3d``, then ``norm_layer`` and ``activation_layer``; arguments as for :class:`Conv2dNormActivation`."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int, int] = 3,
+        stride: int | tuple[int, int, int] = 1,
+        padding: int | tuple[int, int, int] | str | None = None,
+        groups: int = 1,
+        norm_layer: Layer | None = nn.BatchNorm3d,
+        activation_layer: Layer | None = nn.ReLU,
+        dilation: int | tuple[int, int, int] = 1,
+        inplace: bool | None = True,
+        bias: bool | None = None,
+    ) -> None:
+        geometry = (in_channels, out_channels, kernel_size, stride, padding, groups)
+        super().__init__(nn.Conv3d, *geometry, norm_layer, activation_layer, dilation, inplace, bias)
+
+
+class SqueezeExcitation(nn.Module):
+    """Weight channels by what is in them all over the image: `SE blocks <https://arxiv.org/abs/1709.01507>`_.
+
+    Args:
+        input_channels: channels of the input.
+        squeeze_channels: channels in between.
+        activation: layer in between.
+        scale_activation: layer that makes the weights.
+    """
+
+    def __init__(
+        self,
+        input_channels: int,
+        squeeze_channels: int,
+        activation: Layer = nn.ReLU,
+        scale_activation: Layer = nn.Sigmoid,
+    ) -> None:
+        super().__init__()
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc1 = nn.Conv2d(input_channels, squeeze_channels, 1)
+        self.fc2 = nn.Conv2d(squeeze_channels, input_channels, 1)
+        self.activation = activation()
+        self.scale_activation = scale_activation()
+
+    def forward(self, input: Tensor) -> Tensor:
+        squeezed = self.activation(self.fc1(self.avgpool(input)))
+        return self.scale_activation(self.fc2(squeezed)) * input
+
+
+class MLP(nn.Sequential):
+    """Linear layers, each but the last followed by normalization, activation and dropout; the last by dropout."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: Sequence[int],
+        norm_layer: Layer | None = None,
+        activation_layer: Layer | None = nn.ReLU,
+        inplace: bool | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        options = {} if inplace is None else {"inplace": inplace}
+        layers: list[nn.Module] = []
+        for channels in hidden_channels[:-1]:
+            layers.append(nn.Linear(in_channels, channels, bias=bias))
+            if norm_layer is not None:
+                layers.append(norm_layer(channels))
+            layers += [activation_layer(**options), nn.Dropout(dropout, **options)]
+            in_channels = channels
+        layers += [nn.Linear(in_channels, hidden_channels[-1], bias=bias), nn.Dropout(dropout, **options)]
+        super().__init__(*layers)
+
+
+class Permute(nn.Module):
+    """Reorder the dimensions."""
+
+    def __init__(self, dims: Sequence[int]) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.permute(x, self.dims)

@@ -1,0 +1,78 @@
+"""Regions of interest in features of several scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import flambeau as torch
+from flambeau import nn
+
+from .boxes import box_area
+from .roi import roi_align
+
+__all__ = ["MultiScaleRoIAlign"]
+
+Tensor = torch.Tensor
+
+
+class MultiScaleRoIAlign(nn.Module):
+    """:func:`roi_align` on the level of a feature pyramid that fits the size of each box.
+
+    A box of ``canonical_scale`` pixels goes to level ``canonical_level``, one of twice the side to the next.
+
+    Args:
+        featmap_names: the levels to use, fine to coarse.
+        output_size: bins, ``(height, width)``.
+        sampling_ratio: as for :func:`roi_align`.
+        canonical_scale: side of a box, in pixels of the image.
+        canonical_level: the level it goes to.
+    """
+
+    def __init__(
+        self,
+        featmap_names: Sequence[str],
+        output_size: int | Sequence[int],
+        sampling_ratio: int,
+        *,
+        canonical_scale: int = 224,
+        canonical_level: int = 4,
+    ) -> None:
+        super().__init__()
+        self.featmap_names = featmap_names
+        self.output_size = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
+        self.sampling_ratio = sampling_ratio
+        self.canonical_scale = canonical_scale
+        self.canonical_level = canonical_level
+
+    def _levels(self, boxes: Tensor, scales: list[float]) -> Tensor:
+        """For each box, the index of its level."""
+        side = box_area(boxes).sqrt()
+        level = torch.floor(self.canonical_level + torch.log2(side / self.canonical_scale) + 1e-6)
+        first, last = -math.log2(scales[0]), -math.log2(scales[-1])
+        return (level.clamp(min=first, max=last) - first).long()
+
+    def forward(
+        self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]
+    ) -> Tensor:
+        """From features by name, boxes for each image and the sizes of the images, to ``(K, C, *output_size)``."""
+        features = [x[name] for name in x if name in self.featmap_names]
+        height = max(shape[0] for shape in image_shapes)
+        scales = [2.0 ** round(math.log2(feature.shape[-2] / height)) for feature in features]
+        indices = [torch.full_like(each[:, :1], index) for index, each in enumerate(boxes)]
+        regions = torch.cat([torch.cat(indices), torch.cat(boxes)], dim=1)
+        if len(features) == 1:
+            return roi_align(features[0], regions, self.output_size, scales[0], self.sampling_ratio)
+        levels = self._levels(regions[:, 1:], scales)
+        result = features[0].new_zeros(len(regions), features[0].shape[1], *self.output_size)
+        for level, (feature, scale) in enumerate(zip(features, scales, strict=True)):
+            chosen = torch.where(levels == level)[0]
+            pooled = roi_align(feature, regions[chosen], self.output_size, scale, self.sampling_ratio)
+            result[chosen] = pooled.to(result.dtype)
+        return result
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(featmap_names={self.featmap_names}, "
+            f"output_size={self.output_size}, sampling_ratio={self.sampling_ratio})"
+        )

@@ -1,0 +1,271 @@
+"""Features of regions of interest, resampled to one size.
+
+Regions are boxes ``(x1, y1, x2, y2)`` given as one tensor of shape ``(K, 5)`` whose first column is the index of the
+image in the batch, or as a list with one tensor of shape ``(L, 4)`` for each image.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import flambeau as torch
+import flambeau.nn.functional as F
+from flambeau import nn
+
+__all__ = [
+    "PSRoIAlign",
+    "PSRoIPool",
+    "RoIAlign",
+    "RoIPool",
+    "ps_roi_align",
+    "ps_roi_pool",
+    "roi_align",
+    "roi_pool",
+]
+
+Tensor = torch.Tensor
+Size = int | Sequence[int]
+
+_CHUNK = 64  # regions at a time, to bound the memory
+
+
+def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
+    """Regions of shape ``(K, 5)``, the index of the image first."""
+    if isinstance(boxes, torch.Tensor):
+        if boxes.ndim != 2 or boxes.shape[1] != 5:
+            raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
+        return boxes
+    if any(each.ndim != 2 or each.shape[1] != 4 for each in boxes):
+        raise ValueError("The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
+    return torch.cat([F.pad(each, (1, 0), value=index) for index, each in enumerate(boxes)])
+
+
+def _pair(size: Size) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else tuple(size)
+
+
+def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, sampling_ratio: int) -> Tensor:
+    """Along one axis, how much each of ``size`` pixels counts in each bin of each region: ``(K, bins, size)``.
+
+    A bin is the mean of points spread evenly over it, and a point mixes the two pixels beside it. Both are linear and
+    the axes are independent of each other, so that a resampled region is ``rows @ image @ columns.T``.
+    """
+    bin_length = (length / bins)[:, None, None]
+    if sampling_ratio > 0:
+        counts = torch.full_like(bin_length, sampling_ratio)
+    else:
+        counts = bin_length.ceil()
+    most = int(counts.max()) if counts.numel() else 0
+    index = torch.arange(most, dtype=start.dtype, device=start.device)
+    bin_index = torch.arange(bins, dtype=start.dtype, device=start.device)[:, None]
+    points = start[:, None, None] + (bin_index + (index + 0.5) / counts.clamp(min=1)) * bin_length
+    counted = (index < counts) & (points >= -1) & (points <= size)
+    pixels = torch.arange(size, dtype=start.dtype, device=start.device)
+    near = (1 - (points.clamp(0, size - 1)[..., None] - pixels).abs()).clamp(min=0)
+    return (near * counted[..., None]).sum(2) / counts.clamp(min=1)
+
+
+def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor, equation: str) -> Tensor:
+    """Combine each region's weights with its image, some regions at a time."""
+    parts = []
+    for first in range(0, len(regions), _CHUNK):
+        chunk = slice(first, first + _CHUNK)
+        images = input[regions[chunk, 0].long()]
+        parts.append(torch.einsum(equation, rows[chunk], images, columns[chunk]))
+    return torch.cat(parts)
+
+
+def roi_align(
+    input: Tensor,
+    boxes: Tensor | Sequence[Tensor],
+    output_size: Size,
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = -1,
+    aligned: bool = False,
+) -> Tensor:
+    """Average interpolated values in each bin of each region: from `Mask R-CNN <https://arxiv.org/abs/1703.06870>`_.
+
+    Args:
+        input: features of shape ``(N, C, H, W)``.
+        boxes: the regions.
+        output_size: bins, ``(height, width)``.
+        spatial_scale: factor from box coordinates to pixels of ``input``.
+        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
+        aligned: shift boxes by half a pixel, so that pixel centres are where they should be.
+
+    Returns:
+        Shape ``(K, C, *output_size)``.
+
+    Example::
+
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import roi_align
+        >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
+        >>> roi_align(image, [torch.tensor([[0.0, 0.0, 2.0, 2.0]])], output_size=2)
+        tensor([[[[2.5000, 3.5000],
+                  [6.5000, 7.5000]]]])
+    """
+    regions, (height, width) = _with_index(boxes), _pair(output_size)
+    if len(regions) == 0:
+        return input.new_zeros(0, input.shape[1], height, width)
+    corners = regions[:, 1:] * spatial_scale - (0.5 if aligned else 0.0)
+    x, y = corners[:, 0], corners[:, 1]
+    wide, high = corners[:, 2] - x, corners[:, 3] - y
+    if not aligned:
+        wide, high = wide.clamp(min=1), high.clamp(min=1)
+    rows = _sample_weights(y, high, height, input.shape[2], sampling_ratio)
+    columns = _sample_weights(x, wide, width, input.shape[3], sampling_ratio)
+    return _resample(input, regions, rows.to(input.dtype), columns.to(input.dtype), "kph,kchw,kqw->kcpq")
+
+
+def ps_roi_align(
+    input: Tensor,
+    boxes: Tensor | Sequence[Tensor],
+    output_size: Size,
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = -1,
+) -> Tensor:
+    """:func:`roi_align` where each bin has channels of its own: from `R-FCN <https://arxiv.org/abs/1605.06409>`_.
+
+    Args:
+        input: features of shape ``(N, C * height * width, H, W)``.
+        boxes: the regions.
+        output_size: bins, ``(height, width)``.
+        spatial_scale: factor from box coordinates to pixels of ``input``.
+        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
+
+    Returns:
+        Shape ``(K, C, height, width)``.
+    """
+    regions, (height, width) = _with_index(boxes), _pair(output_size)
+    maps = _by_bin(input, height, width)
+    if len(regions) == 0:
+        return input.new_zeros(0, maps.shape[1], height, width)
+    x1, y1, x2, y2 = (regions[:, 1:] * spatial_scale - 0.5).unbind(1)
+    rows = _sample_weights(y1, y2 - y1, height, input.shape[2], sampling_ratio)
+    columns = _sample_weights(x1, x2 - x1, width, input.shape[3], sampling_ratio)
+    return _resample(maps, regions, rows.to(input.dtype), columns.to(input.dtype), "kph,kcpqhw,kqw->kcpq")
+
+
+def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
+    if input.shape[1] % (height * width) != 0:
+        raise ValueError(f"input channels ({input.shape[1]}) must be a multiple of the bins {height} * {width}")
+    return input.reshape(input.shape[0], -1, height, width, *input.shape[2:])
+
+
+def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
+    """Along one axis, the share of each of ``size`` pixels in the mean of each bin: ``(K, bins, size)``."""
+    bin_length = (length / bins)[:, None]
+    index = torch.arange(bins, dtype=start.dtype, device=start.device)
+    low = (index * bin_length).floor() + start[:, None]
+    high = ((index + 1) * bin_length).ceil() + start[:, None]
+    pixels = torch.arange(size, dtype=start.dtype, device=start.device)
+    inside = ((pixels >= low[..., None]) & (pixels < high[..., None])).to(start.dtype)
+    return inside / inside.sum(-1, keepdim=True).clamp(min=1)
+
+
+def ps_roi_pool(
+    input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0
+) -> Tensor:
+    """Average the pixels in each bin of each region, each bin from channels of its own.
+
+    From `R-FCN <https://arxiv.org/abs/1605.06409>`_; arguments as for :func:`ps_roi_align`.
+    """
+    regions, (height, width) = _with_index(boxes), _pair(output_size)
+    maps = _by_bin(input, height, width)
+    if len(regions) == 0:
+        return input.new_zeros(0, maps.shape[1], height, width)
+    x1, y1, x2, y2 = (regions[:, 1:] * spatial_scale).round().unbind(1)
+    rows = _bin_shares(y1, (y2 - y1).clamp(min=1), height, input.shape[2])
+    columns = _bin_shares(x1, (x2 - x1).clamp(min=1), width, input.shape[3])
+    return _resample(maps, regions, rows.to(input.dtype), columns.to(input.dtype), "kph,kcpqhw,kqw->kcpq")
+
+
+def roi_pool(
+    input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0
+) -> Tensor:
+    """Take the largest value in each bin of each region: from `Fast R-CNN <https://arxiv.org/abs/1504.08083>`_.
+
+    Args:
+        input: features of shape ``(N, C, H, W)``.
+        boxes: the regions.
+        output_size: bins, ``(height, width)``.
+        spatial_scale: factor from box coordinates to pixels of ``input``.
+
+    Returns:
+        Shape ``(K, C, *output_size)``; zero where a bin lies outside.
+    """
+    regions, size = _with_index(boxes), _pair(output_size)
+    if len(regions) == 0:
+        return input.new_zeros(0, input.shape[1], *size)
+    corners = [[math.floor(value * spatial_scale + 0.5) for value in row] for row in regions[:, 1:].tolist()]
+    images = regions[:, 0].long().tolist()
+    pooled = [_pool_region(input[image], *box, size) for image, box in zip(images, corners, strict=True)]
+    return torch.stack(pooled)
+
+
+def _pool_region(image: Tensor, x1: int, y1: int, x2: int, y2: int, size: tuple[int, int]) -> Tensor:
+    x2, y2 = max(x2, x1), max(y2, y1)
+    height, width = image.shape[-2:]
+    region = image[:, max(y1, 0) : max(y2 + 1, 0), max(x1, 0) : max(x2 + 1, 0)]
+    # What sticks out is lower than everything, so that it is chosen only where there is nothing else.
+    left, top = min(max(-x1, 0), x2 - x1 + 1), min(max(-y1, 0), y2 - y1 + 1)
+    right, bottom = x2 - x1 + 1 - left - region.shape[-1], y2 - y1 + 1 - top - region.shape[-2]
+    region = F.pad(region, (left, right, top, bottom), value=-math.inf)
+    largest = F.adaptive_max_pool2d(region, size)
+    return torch.where(largest == -math.inf, torch.zeros_like(largest), largest)
+
+
+class _RoI(nn.Module):
+    """A module that keeps the size of the bins and the scale."""
+
+    def __init__(self, output_size: Size, spatial_scale: float) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.spatial_scale = spatial_scale
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value}" for name, value in vars(self).items() if name[0] != "_" and name != "training")
+        return f"{type(self).__name__}({shown})"
+
+
+class RoIPool(_RoI):
+    """:func:`roi_pool` as a module."""
+
+    def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
+        return roi_pool(input, rois, self.output_size, self.spatial_scale)
+
+
+class PSRoIPool(_RoI):
+    """:func:`ps_roi_pool` as a module."""
+
+    def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
+        return ps_roi_pool(input, rois, self.output_size, self.spatial_scale)
+
+
+class RoIAlign(_RoI):
+    """:func:`roi_align` as a module."""
+
+    def __init__(
+        self, output_size: Size, spatial_scale: float, sampling_ratio: int, aligned: bool = False
+    ) -> None:
+        super().__init__(output_size, spatial_scale)
+        self.sampling_ratio = sampling_ratio
+        self.aligned = aligned
+
+    def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
+        return roi_align(
+            input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned
+        )
+
+
+class PSRoIAlign(_RoI):
+    """:func:`ps_roi_align` as a module."""
+
+    def __init__(self, output_size: Size, spatial_scale: float, sampling_ratio: int) -> None:
+        super().__init__(output_size, spatial_scale)
+        self.sampling_ratio = sampling_ratio
+
+    def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
+        return ps_roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio)

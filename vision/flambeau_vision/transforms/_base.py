@@ -1,0 +1,69 @@
+"""The base classes of the transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from . import functional as F
+
+__all__ = ["MaybeTransform", "Transform", "channel_fill", "fill_for", "uniform"]
+
+
+class Transform(nn.Module):
+    """A transform of images: first its parameters are drawn, then they are applied.
+
+    Subclasses define ``transform``, and ``make_params`` where something depends on chance or on the image. Kept apart,
+    the same parameters can be applied to an image and to the boxes and masks that belong to it.
+    """
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The parameters for one application; ``flat_inputs`` are what it will be applied to."""
+        return {}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """Apply the transform with these parameters."""
+        raise NotImplementedError(f"{type(self).__name__} has to define transform()")
+
+    def happens(self) -> bool:
+        """Whether anything is done this time."""
+        return True
+
+    def forward(self, img: Any) -> Any:
+        return self.transform(img, self.make_params([img])) if self.happens() else img
+
+
+class MaybeTransform(Transform):
+    """A transform that is applied with probability ``p``."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def happens(self) -> bool:
+        return torch.rand(1).item() < self.p
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+def uniform(low: float, high: float) -> float:
+    """A random number between the two, from the library's generator."""
+    return torch.empty(1).uniform_(float(low), float(high)).item()
+
+
+def fill_for(img: Any, fill: Any) -> Any:
+    """The fill for this kind of input, where ``fill`` is a dict by type (with ``"others"`` for the rest)."""
+    return fill.get(type(img), fill.get("others")) if isinstance(fill, dict) else fill
+
+
+def channel_fill(img: Any, fill: Any) -> Any:
+    """``fill`` as one float per channel where ``img`` is a tensor."""
+    fill = fill_for(img, fill)
+    if fill is None or not isinstance(img, torch.Tensor):
+        return fill
+    if isinstance(fill, int | float):
+        fill = [fill] * F.get_image_num_channels(img)
+    return [float(value) for value in fill]

@@ -1,0 +1,304 @@
+"""Transforms of the colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+
+from . import functional as F
+from ._base import MaybeTransform, Transform, uniform
+
+__all__ = [
+    "ColorJitter",
+    "GaussianBlur",
+    "Grayscale",
+    "RandomAdjustSharpness",
+    "RandomAutocontrast",
+    "RandomEqualize",
+    "RandomErasing",
+    "RandomGrayscale",
+    "RandomInvert",
+    "RandomPosterize",
+    "RandomSolarize",
+]
+
+
+def _factor_range(
+    name: str,
+    value: float | Sequence[float],
+    center: float = 1,
+    bound: tuple[float, float] = (0, float("inf")),
+    clip_first_on_zero: bool = True,
+) -> tuple[float, float] | None:
+    """The range that a jitter of strength ``value`` draws from, or None where it changes nothing."""
+    if isinstance(value, int | float):
+        if value < 0:
+            raise ValueError(f"If {name} is a single number, it must be non negative.")
+        low, high = center - float(value), center + float(value)
+        value = [max(low, 0.0) if clip_first_on_zero else low, high]
+    elif not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"{name} should be a single number or a list/tuple with length 2.")
+    if not bound[0] <= value[0] <= value[1] <= bound[1]:
+        raise ValueError(f"{name} values should be between {bound}, but got {list(value)}.")
+    return None if value[0] == value[1] == center else tuple(value)
+
+
+class ColorJitter(Transform):
+    """Change brightness, contrast, saturation and hue at random, in random order.
+
+    Args:
+        brightness: factors are drawn from ``[max(0, 1 - brightness), 1 + brightness]``, or from ``(min, max)``.
+        contrast: the same.
+        saturation: the same.
+        hue: drawn from ``[-hue, hue]``, at most 0.5, or from ``(min, max)``.
+    """
+
+    def __init__(
+        self,
+        brightness: float | Sequence[float] = 0,
+        contrast: float | Sequence[float] = 0,
+        saturation: float | Sequence[float] = 0,
+        hue: float | Sequence[float] = 0,
+    ) -> None:
+        super().__init__()
+        self.brightness = _factor_range("brightness", brightness)
+        self.contrast = _factor_range("contrast", contrast)
+        self.saturation = _factor_range("saturation", saturation)
+        self.hue = _factor_range("hue", hue, center=0, bound=(-0.5, 0.5), clip_first_on_zero=False)
+
+    @staticmethod
+    def get_params(
+        brightness: Sequence[float] | None,
+        contrast: Sequence[float] | None,
+        saturation: Sequence[float] | None,
+        hue: Sequence[float] | None,
+    ) -> tuple[torch.Tensor, float | None, float | None, float | None, float | None]:
+        """Draw the order of the four, and the four factors (None where nothing changes)."""
+        order = torch.randperm(4)
+        ranges = (brightness, contrast, saturation, hue)
+        return (order, *(None if limits is None else uniform(*limits) for limits in ranges))
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        order, *factors = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
+        return {"order": order.tolist(), "factors": factors}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        changes = (F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue)
+        for index in params["order"]:
+            if params["factors"][index] is not None:
+                inpt = changes[index](inpt, params["factors"][index])
+        return inpt
+
+    def extra_repr(self) -> str:
+        names = ("brightness", "contrast", "saturation", "hue")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+
+class Grayscale(Transform):
+    """Grey, in 1 channel or in 3 equal ones."""
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        super().__init__()
+        self.num_output_channels = num_output_channels
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.to_grayscale(inpt, self.num_output_channels)
+
+    def extra_repr(self) -> str:
+        return f"num_output_channels={self.num_output_channels}"
+
+
+class RandomGrayscale(MaybeTransform):
+    """Grey with probability ``p``, in as many channels as there were."""
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__(p)
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.to_grayscale(inpt, F.get_image_num_channels(inpt))
+
+
+class GaussianBlur(Transform):
+    """Blur by a Gaussian of random strength.
+
+    Args:
+        kernel_size: odd width and height of the window, or one number for both.
+        sigma: the standard deviation, or ``(min, max)`` to draw it from.
+    """
+
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
+        super().__init__()
+        self.kernel_size = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
+        if len(self.kernel_size) != 2:
+            raise ValueError("Kernel size should be a tuple/list of two integers")
+        if any(size <= 0 or size % 2 == 0 for size in self.kernel_size):
+            raise ValueError("Kernel size value should be an odd and positive number.")
+        self.sigma = (sigma, sigma) if isinstance(sigma, int | float) else tuple(sigma)
+        if len(self.sigma) != 2:
+            raise ValueError("sigma should be a single number or a list/tuple with length 2.")
+        if not 0.0 < self.sigma[0] <= self.sigma[1]:
+            raise ValueError(f"sigma values should be positive and of the form (min, max). Got {sigma}")
+
+    @staticmethod
+    def get_params(sigma_min: float, sigma_max: float) -> float:
+        """Draw the standard deviation."""
+        return uniform(sigma_min, sigma_max)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        sigma = self.get_params(*self.sigma)
+        return {"sigma": [sigma, sigma]}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.gaussian_blur(inpt, list(self.kernel_size), params["sigma"])
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, sigma={self.sigma}"
+
+
+class RandomInvert(MaybeTransform):
+    """Invert the colours with probability ``p``."""
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.invert(inpt)
+
+
+class RandomPosterize(MaybeTransform):
+    """Keep ``bits`` bits of each value, with probability ``p``."""
+
+    def __init__(self, bits: int, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.bits = bits
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.posterize(inpt, self.bits)
+
+    def extra_repr(self) -> str:
+        return f"bits={self.bits},p={self.p}"
+
+
+class RandomSolarize(MaybeTransform):
+    """Invert the values from ``threshold`` on, with probability ``p``."""
+
+    def __init__(self, threshold: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.threshold = threshold
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.solarize(inpt, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold},p={self.p}"
+
+
+class RandomAdjustSharpness(MaybeTransform):
+    """Blur (below 1) or sharpen (above 1), with probability ``p``."""
+
+    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.sharpness_factor = sharpness_factor
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.adjust_sharpness(inpt, self.sharpness_factor)
+
+    def extra_repr(self) -> str:
+        return f"sharpness_factor={self.sharpness_factor},p={self.p}"
+
+
+class RandomAutocontrast(MaybeTransform):
+    """Stretch the contrast with probability ``p``."""
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.autocontrast(inpt)
+
+
+class RandomEqualize(MaybeTransform):
+    """Equalize the histogram with probability ``p``."""
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.equalize(inpt)
+
+
+class RandomErasing(MaybeTransform):
+    """Overwrite a random rectangle of a tensor, with probability ``p``.
+
+    From `Random Erasing Data Augmentation <https://arxiv.org/abs/1708.04896>`_.
+
+    Args:
+        p: probability.
+        scale: range of the area, as a share of the image.
+        ratio: range of height divided by width.
+        value: what to write: a number, one per channel, or ``"random"`` for normal noise.
+        inplace: write into the image.
+    """
+
+    def __init__(
+        self,
+        p: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: float | Sequence[float] | str = 0,
+        inplace: bool = False,
+    ) -> None:
+        super().__init__(p)
+        if not isinstance(value, int | float | str | tuple | list):
+            raise TypeError("Argument value should be either a number or str or a sequence")
+        if isinstance(value, str) and value != "random":
+            raise ValueError("If value is str, it should be 'random'")
+        if not isinstance(scale, tuple | list):
+            raise TypeError("Scale should be a sequence")
+        if not isinstance(ratio, tuple | list):
+            raise TypeError("Ratio should be a sequence")
+        if scale[0] < 0 or scale[1] > 1:
+            raise ValueError("Scale should be between 0 and 1")
+        if p < 0 or p > 1:
+            raise ValueError("Random erasing probability should be between 0 and 1")
+        self.scale = scale
+        self.ratio = ratio
+        self.value = value
+        self.inplace = inplace
+
+    @staticmethod
+    def get_params(
+        img: torch.Tensor, scale: Sequence[float], ratio: Sequence[float], value: Sequence[float] | None = None
+    ) -> tuple[int, int, int, int, torch.Tensor]:
+        """Draw ``(top, left, height, width, content)``; the whole image, unchanged, where no rectangle fits in ten tries."""
+        channels, img_height, img_width = img.shape[-3:]
+        log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
+        for _ in range(10):
+            area = img_height * img_width * uniform(*scale)
+            aspect = torch.exp(torch.empty(1).uniform_(log_low, log_high)).item()
+            height, width = round((area * aspect) ** 0.5), round((area / aspect) ** 0.5)
+            if not (height < img_height and width < img_width):
+                continue
+            if value is None:
+                content = torch.empty([channels, height, width], dtype=torch.float32).normal_()
+            else:
+                content = torch.tensor(value)[:, None, None]
+            top = torch.randint(0, img_height - height + 1, size=(1,)).item()
+            left = torch.randint(0, img_width - width + 1, size=(1,)).item()
+            return top, left, height, width, content
+        return 0, 0, img_height, img_width, img
+
+    def _channel_values(self, channels: int) -> list[float] | None:
+        if isinstance(self.value, str):
+            return None
+        values = [float(self.value)] if isinstance(self.value, int | float) else [float(v) for v in self.value]
+        if len(values) not in (1, channels):
+            raise ValueError(
+                "If value is a sequence, it should have either a single value or "
+                f"{channels} (number of input channels)"
+            )
+        return values
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        img = flat_inputs[0]
+        values = self._channel_values(img.shape[-3])
+        return dict(zip("ijhwv", self.get_params(img, self.scale, self.ratio, values), strict=True))
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.erase(inpt, **params, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, inplace={self.inplace}"

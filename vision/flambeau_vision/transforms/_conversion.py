@@ -1,0 +1,127 @@
+"""Transforms from one kind of image to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from . import functional as F
+from ._base import Transform
+
+__all__ = ["ConvertImageDtype", "LinearTransformation", "Normalize", "PILToTensor", "ToPILImage", "ToTensor"]
+
+
+class ToTensor:
+    """A PIL image or an array of shape ``(H, W, C)`` as a tensor of shape ``(C, H, W)``; 8-bit values from 0 to 1."""
+
+    def __call__(self, pic: Any) -> torch.Tensor:
+        return F.to_tensor(pic)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class PILToTensor:
+    """A PIL image as a tensor of shape ``(C, H, W)``, its values unchanged."""
+
+    def __call__(self, pic: Any) -> torch.Tensor:
+        return F.pil_to_tensor(pic)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class ToPILImage:
+    """A tensor of shape ``(C, H, W)`` or an array of shape ``(H, W, C)`` as a PIL image, in ``mode`` where given."""
+
+    def __init__(self, mode: str | None = None) -> None:
+        self.mode = mode
+
+    def __call__(self, pic: Any) -> Any:
+        return F.to_pil_image(pic, self.mode)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.mode is None else f'mode={self.mode}'})"
+
+
+class ConvertImageDtype(nn.Module):
+    """Change the dtype of a tensor and scale its values: floats from 0 to 1, integers from 0 to their largest."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        return F.convert_image_dtype(image, self.dtype)
+
+
+class Normalize(Transform):
+    """``(image - mean) / std``, channel by channel, on floating tensors.
+
+    Args:
+        mean: one value per channel.
+        std: one value per channel.
+        inplace: write into the image.
+
+    Example::
+
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> normalize = transforms.Normalize(mean=(0.5,), std=(0.5,))
+        >>> normalize
+        Normalize(mean=(0.5,), std=(0.5,))
+        >>> normalize(torch.tensor([[[0.0, 0.5, 1.0]]]))
+        tensor([[[-1.,  0.,  1.]]])
+    """
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
+        super().__init__()
+        self.mean = mean
+        self.std = std
+        self.inplace = inplace
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.normalize(inpt, self.mean, self.std, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"mean={self.mean}, std={self.std}"
+
+
+class LinearTransformation(Transform):
+    """Flatten the image, subtract ``mean_vector`` and multiply by ``transformation_matrix``: whitening, for example.
+
+    Raises:
+        ValueError: if the matrix is not square or the sizes do not fit.
+    """
+
+    def __init__(self, transformation_matrix: torch.Tensor, mean_vector: torch.Tensor) -> None:
+        super().__init__()
+        rows, columns = transformation_matrix.shape
+        if rows != columns:
+            raise ValueError(
+                f"transformation_matrix should be square. Got {tuple(transformation_matrix.shape)} rectangular matrix."
+            )
+        if mean_vector.shape[0] != rows:
+            raise ValueError(
+                f"mean_vector should have the same length {mean_vector.shape[0]} as any one of the dimensions of the "
+                f"transformation_matrix [{tuple(transformation_matrix.shape)}]"
+            )
+        self.transformation_matrix = transformation_matrix
+        self.mean_vector = mean_vector
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        values = inpt.shape[-3] * inpt.shape[-2] * inpt.shape[-1]
+        if values != len(self.mean_vector):
+            raise ValueError(
+                "Input tensor and transformation matrix have incompatible shape."
+                f"[{inpt.shape[-3]} x {inpt.shape[-2]} x {inpt.shape[-1]}] != {len(self.mean_vector)}"
+            )
+        flat = inpt.reshape(-1, values) - self.mean_vector.to(inpt.device)
+        return (flat @ self.transformation_matrix.to(inpt.device)).reshape(inpt.shape)
+
+    def __repr__(self) -> str:
+        matrix, mean = self.transformation_matrix.tolist(), self.mean_vector.tolist()
+        return f"{type(self).__name__}(transformation_matrix={matrix}, mean_vector={mean})"

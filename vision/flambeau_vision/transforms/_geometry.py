@@ -1,0 +1,111 @@
+"""The plane geometry that the kernels for PIL images, tensors and boxes share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+
+import flambeau as torch
+
+__all__ = [
+    "InterpolationMode",
+    "affine_matrix",
+    "inverse_affine_matrix",
+    "perspective_coefficients",
+    "resized_size",
+    "rotated_size",
+]
+
+
+class InterpolationMode(Enum):
+    """How pixels between pixels are found. ``BOX``, ``HAMMING`` and ``LANCZOS`` are for PIL images only."""
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+    @classmethod
+    def of(cls, mode: InterpolationMode | int) -> InterpolationMode:
+        """The mode itself, or the one that Pillow gives this number."""
+        if isinstance(mode, int):
+            return (cls.NEAREST, cls.LANCZOS, cls.BILINEAR, cls.BICUBIC, cls.BOX, cls.HAMMING)[mode]
+        if not isinstance(mode, cls):
+            raise TypeError("Argument interpolation should be a InterpolationMode or a corresponding Pillow integer")
+        return mode
+
+
+def affine_matrix(
+    center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
+) -> list[float]:
+    """The upper two rows of the map that shears, scales and rotates about ``center``, then translates.
+
+    Angles are in degrees; positive ones turn clockwise, as the y axis points down.
+    """
+    turn, shear_x, shear_y = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
+    stretch = scale / math.cos(shear_y)
+    cos, sin = stretch * math.cos(turn - shear_y), stretch * math.sin(turn - shear_y)
+    a, b = cos, -cos * math.tan(shear_x) - scale * math.sin(turn)
+    c, d = sin, -sin * math.tan(shear_x) + scale * math.cos(turn)
+    x, y = center
+    return [a, b, x + translate[0] - a * x - b * y, c, d, y + translate[1] - c * x - d * y]
+
+
+def inverse_affine_matrix(
+    center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
+) -> list[float]:
+    """The inverse of :func:`affine_matrix`: from each point of the result to where it comes from."""
+    a, b, x, c, d, y = affine_matrix(center, angle, translate, scale, shear)
+    determinant = a * d - b * c
+    a, b, c, d = d / determinant, -b / determinant, -c / determinant, a / determinant
+    return [a, b, -a * x - b * y, c, d, -c * x - d * y]
+
+
+def perspective_coefficients(
+    startpoints: Sequence[Sequence[int]], endpoints: Sequence[Sequence[int]]
+) -> list[float]:
+    """The eight coefficients of the projective map from four end points back to the start points.
+
+    ``(x, y)`` comes from ``((a x + b y + c) / n, (d x + e y + f) / n)`` with ``n = g x + h y + 1``.
+    """
+    if len(startpoints) != 4 or len(endpoints) != 4:
+        raise ValueError(
+            f"Please provide exactly four corners, got {len(startpoints)} startpoints and {len(endpoints)} endpoints."
+        )
+    rows, values = [], []
+    for (x, y), (u, v) in zip(endpoints, startpoints, strict=True):
+        rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
+        rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
+        values += [u, v]
+    matrix = torch.tensor(rows, dtype=torch.float64)
+    return torch.linalg.lstsq(matrix, torch.tensor(values, dtype=torch.float64).unsqueeze(1)).solution.flatten().tolist()
+
+
+def resized_size(height: int, width: int, size: int | Sequence[int] | None, max_size: int | None) -> tuple[int, int]:
+    """``(height, width)`` after a resize to ``size``: both sides, or the shorter one, or at most ``max_size``."""
+    sides = [size] if isinstance(size, int) else list(size) if size is not None else []
+    if len(sides) == 2:
+        return int(sides[0]), int(sides[1])
+    short, long = min(height, width), max(height, width)
+    if size is None:
+        new_short, new_long = int(max_size * short / long), max_size
+    else:
+        new_short, new_long = sides[0], int(sides[0] * long / short)
+        if max_size is not None and new_long > max_size:
+            new_short, new_long = int(max_size * new_short / new_long), max_size
+    return (new_long, new_short) if width <= height else (new_short, new_long)
+
+
+def rotated_size(height: int, width: int, matrix: Sequence[float]) -> tuple[int, int]:
+    """``(height, width)`` of the smallest canvas that holds the image turned by a matrix about its centre."""
+    a, b, _, c, d, _ = matrix
+    corners = [(x * width / 2, y * height / 2) for x in (-1, 1) for y in (-1, 1)]
+    xs = [width / 2 + a * x + b * y for x, y in corners]
+    ys = [height / 2 + c * x + d * y for x, y in corners]
+    # Cut off what rounding adds, so that a quarter turn gives the transposed size.
+    spans = [(int(min(values) / 1e-4) * 1e-4, int(max(values) / 1e-4) * 1e-4) for values in (ys, xs)]
+    return tuple(math.ceil(high) - math.floor(low) for low, high in spans)

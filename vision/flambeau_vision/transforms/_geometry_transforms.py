@@ -1,0 +1,571 @@
+"""Transforms of the geometry."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+
+from . import functional as F
+from ._base import MaybeTransform, Transform, channel_fill, fill_for, uniform
+from ._geometry import InterpolationMode
+
+__all__ = [
+    "CenterCrop",
+    "ElasticTransform",
+    "FiveCrop",
+    "Pad",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomPerspective",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomSizedCrop",
+    "RandomVerticalFlip",
+    "Resize",
+    "Scale",
+    "TenCrop",
+]
+
+_NEAREST, _BILINEAR = InterpolationMode.NEAREST, InterpolationMode.BILINEAR
+
+
+def _size_pair(size: Any, error: str = "Please provide only two dimensions (h, w) for size.") -> tuple[int, int]:
+    if isinstance(size, int):
+        return size, size
+    if isinstance(size, Sequence) and len(size) == 1:
+        return size[0], size[0]
+    if len(size) != 2:
+        raise ValueError(error)
+    return tuple(size)
+
+
+def _height_and_width(flat_inputs: list[Any]) -> tuple[int, int]:
+    _, height, width = F.get_dimensions(flat_inputs[0])
+    return height, width
+
+
+def _symmetric_range(name: str, value: float | Sequence[float], sizes: tuple[int, ...] = (2,)) -> list[float]:
+    """A single number as ``[-value, value]``; a sequence as it is."""
+    if isinstance(value, int | float):
+        if value < 0:
+            raise ValueError(f"If {name} is a single number, it must be positive.")
+        return [-float(value), float(value)]
+    if not isinstance(value, Sequence):
+        raise TypeError(f"{name} should be a sequence of length {' or '.join(map(str, sizes))}.")
+    if len(value) not in sizes:
+        raise ValueError(f"{name} should be a sequence of length {' or '.join(map(str, sizes))}.")
+    return [float(number) for number in value]
+
+
+def _check_fill(fill: Any) -> Any:
+    if fill is None:
+        return 0
+    if not isinstance(fill, int | float | Sequence | dict):
+        raise TypeError("Fill should be either a sequence or a number.")
+    return fill
+
+
+class Resize(Transform):
+    """Scale to ``size``.
+
+    Args:
+        size: ``(height, width)``, or the length of the shorter side.
+        interpolation: how pixels between pixels are found.
+        max_size: where only the shorter side is given, the longer side is at most this.
+        antialias: average over the pixels that shrink into one (tensors; PIL images always do).
+    """
+
+    def __init__(
+        self,
+        size: int | Sequence[int] | None,
+        interpolation: InterpolationMode = _BILINEAR,
+        max_size: int | None = None,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        if size is not None and not isinstance(size, int | Sequence):
+            raise TypeError(f"Size should be int or sequence. Got {type(size)}")
+        if isinstance(size, Sequence) and len(size) not in (1, 2):
+            raise ValueError("If size is a sequence, it should have 1 or 2 values")
+        self.size = size
+        self.max_size = max_size
+        self.interpolation = InterpolationMode.of(interpolation)
+        self.antialias = antialias
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.resize(inpt, self.size, self.interpolation, self.max_size, self.antialias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"size={self.size}, interpolation={self.interpolation.value}, "
+            f"max_size={self.max_size}, antialias={self.antialias}"
+        )
+
+
+class Scale(Resize):
+    """The name of :class:`Resize` in early versions."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn("The use of the transforms.Scale transform is deprecated, use Resize instead.", stacklevel=2)
+        super().__init__(*args, **kwargs)
+
+
+class CenterCrop(Transform):
+    """Cut ``size`` (``(height, width)`` or one number) out of the middle, padding with black where it is too small."""
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        super().__init__()
+        self.size = _size_pair(size)
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.center_crop(inpt, self.size)
+
+    def extra_repr(self) -> str:
+        return f"size={self.size}"
+
+
+class Pad(Transform):
+    """Add a border; arguments as for :func:`~flambeau_vision.transforms.functional.pad`."""
+
+    def __init__(
+        self, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant"
+    ) -> None:
+        super().__init__()
+        if not isinstance(padding, int | tuple | list):
+            raise TypeError("Got inappropriate padding arg")
+        if not isinstance(fill, int | float | tuple | list | dict):
+            raise TypeError("Got inappropriate fill arg")
+        if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
+            raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
+        if isinstance(padding, Sequence) and len(padding) not in (1, 2, 4):
+            raise ValueError(
+                f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple"
+            )
+        self.padding = padding
+        self.fill = fill
+        self.padding_mode = padding_mode
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.pad(inpt, self.padding, fill_for(inpt, self.fill), self.padding_mode)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, fill={self.fill}, padding_mode={self.padding_mode}"
+
+
+class RandomCrop(Transform):
+    """Cut ``size`` out of a random place.
+
+    Args:
+        size: ``(height, width)``, or one number for both.
+        padding: a border to add first, as for :class:`Pad`.
+        pad_if_needed: pad an image that is smaller than ``size``, instead of raising an error.
+        fill: the value of the border, or one per channel.
+        padding_mode: as for :class:`Pad`.
+    """
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        padding: int | Sequence[int] | None = None,
+        pad_if_needed: bool = False,
+        fill: float | Sequence[float] = 0,
+        padding_mode: str = "constant",
+    ) -> None:
+        super().__init__()
+        self.size = _size_pair(size)
+        self.padding = padding
+        self.pad_if_needed = pad_if_needed
+        self.fill = fill
+        self.padding_mode = padding_mode
+
+    @staticmethod
+    def get_params(img: Any, output_size: Sequence[int]) -> tuple[int, int, int, int]:
+        """Draw ``(top, left, height, width)``."""
+        _, height, width = F.get_dimensions(img)
+        return RandomCrop._draw(height, width, *output_size)
+
+    @staticmethod
+    def _draw(height: int, width: int, crop_height: int, crop_width: int) -> tuple[int, int, int, int]:
+        if height < crop_height or width < crop_width:
+            raise ValueError(
+                f"Required crop size {(crop_height, crop_width)} is larger than input image size {(height, width)}"
+            )
+        if (height, width) == (crop_height, crop_width):
+            return 0, 0, height, width
+        top = torch.randint(0, height - crop_height + 1, size=(1,)).item()
+        left = torch.randint(0, width - crop_width + 1, size=(1,)).item()
+        return top, left, crop_height, crop_width
+
+    def _borders(self, height: int, width: int) -> list[list[int]]:
+        """The paddings to apply one after the other, each left, top, right, bottom."""
+        borders = [] if self.padding is None else [list(F.four_sides(self.padding))]
+        for left, top, right, bottom in borders:
+            height, width = height + top + bottom, width + left + right
+        if self.pad_if_needed:
+            missing_y, missing_x = max(self.size[0] - height, 0), max(self.size[1] - width, 0)
+            if missing_x:
+                borders.append([missing_x, 0, missing_x, 0])
+            if missing_y:
+                borders.append([0, missing_y, 0, missing_y])
+        return borders
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        height, width = _height_and_width(flat_inputs)
+        borders = self._borders(height, width)
+        height += sum(top + bottom for _, top, _, bottom in borders)
+        width += sum(left + right for left, _, right, _ in borders)
+        return {"borders": borders, "crop": self._draw(height, width, *self.size)}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        for border in params["borders"]:
+            inpt = F.pad(inpt, border, fill_for(inpt, self.fill), self.padding_mode)
+        return F.crop(inpt, *params["crop"])
+
+    def extra_repr(self) -> str:
+        return f"size={self.size}, padding={self.padding}"
+
+
+class RandomResizedCrop(Transform):
+    """Cut out a rectangle of random size and shape, and scale it to ``size``: the usual way to train on ImageNet.
+
+    Args:
+        size: ``(height, width)``, or one number for both.
+        scale: range of the area, as a share of the image.
+        ratio: range of width divided by height.
+        interpolation: how pixels between pixels are found.
+        antialias: as for :class:`Resize`.
+    """
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: InterpolationMode = _BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.size = _size_pair(size)
+        if not isinstance(scale, Sequence):
+            raise TypeError("Scale should be a sequence")
+        if not isinstance(ratio, Sequence):
+            raise TypeError("Ratio should be a sequence")
+        if scale[0] > scale[1] or ratio[0] > ratio[1]:
+            warnings.warn("Scale and ratio should be of kind (min, max)", stacklevel=2)
+        self.scale = scale
+        self.ratio = ratio
+        self.interpolation = InterpolationMode.of(interpolation)
+        self.antialias = antialias
+
+    @staticmethod
+    def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
+        """Draw ``(top, left, height, width)``; the largest fitting middle where nothing fits in ten tries."""
+        _, img_height, img_width = F.get_dimensions(img)
+        log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
+        for _ in range(10):
+            area = img_height * img_width * uniform(*scale)
+            aspect = torch.exp(torch.empty(1).uniform_(log_low, log_high)).item()
+            width, height = round((area * aspect) ** 0.5), round((area / aspect) ** 0.5)
+            if 0 < width <= img_width and 0 < height <= img_height:
+                top = torch.randint(0, img_height - height + 1, size=(1,)).item()
+                left = torch.randint(0, img_width - width + 1, size=(1,)).item()
+                return top, left, height, width
+        height, width = img_height, img_width
+        if width / height < min(ratio):
+            height = round(width / min(ratio))
+        elif width / height > max(ratio):
+            width = round(height * max(ratio))
+        return (img_height - height) // 2, (img_width - width) // 2, height, width
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        return {"crop": self.get_params(flat_inputs[0], self.scale, self.ratio)}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.resized_crop(inpt, *params["crop"], self.size, self.interpolation, antialias=self.antialias)
+
+    def extra_repr(self) -> str:
+        scale, ratio = (tuple(round(value, 4) for value in limits) for limits in (self.scale, self.ratio))
+        return (
+            f"size={self.size}, scale={scale}, ratio={ratio}, "
+            f"interpolation={self.interpolation.value}, antialias={self.antialias}"
+        )
+
+
+class RandomSizedCrop(RandomResizedCrop):
+    """The name of :class:`RandomResizedCrop` in early versions."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            "The use of the transforms.RandomSizedCrop transform is deprecated, use RandomResizedCrop instead.",
+            stacklevel=2,
+        )
+        super().__init__(*args, **kwargs)
+
+
+class FiveCrop(Transform):
+    """The four corners and the middle, as a tuple of five images."""
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        super().__init__()
+        self.size = _size_pair(size)
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.five_crop(inpt, self.size)
+
+    def extra_repr(self) -> str:
+        return f"size={self.size}"
+
+
+class TenCrop(Transform):
+    """:class:`FiveCrop` of the image and of its mirror image, as a tuple of ten images."""
+
+    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
+        super().__init__()
+        self.size = _size_pair(size)
+        self.vertical_flip = vertical_flip
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.ten_crop(inpt, self.size, self.vertical_flip)
+
+    def extra_repr(self) -> str:
+        return f"size={self.size}, vertical_flip={self.vertical_flip}"
+
+
+class RandomHorizontalFlip(MaybeTransform):
+    """Swap left and right with probability ``p``."""
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.hflip(inpt)
+
+
+class RandomVerticalFlip(MaybeTransform):
+    """Swap top and bottom with probability ``p``."""
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.vflip(inpt)
+
+
+class RandomRotation(Transform):
+    """Turn by a random angle.
+
+    Args:
+        degrees: the range, or a number for ``(-degrees, degrees)``.
+        interpolation: how pixels between pixels are found.
+        expand: enlarge the canvas so that the whole turned image fits.
+        center: ``(x, y)``; the middle of the image by default.
+        fill: the value outside the image, or one per channel.
+    """
+
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        interpolation: InterpolationMode = _NEAREST,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill: float | Sequence[float] = 0,
+    ) -> None:
+        super().__init__()
+        self.degrees = _symmetric_range("degrees", degrees)
+        self.interpolation = InterpolationMode.of(interpolation)
+        self.expand = expand
+        self.center = center
+        self.fill = _check_fill(fill)
+
+    @staticmethod
+    def get_params(degrees: Sequence[float]) -> float:
+        """Draw the angle."""
+        return uniform(*degrees)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        return {"angle": self.get_params(self.degrees)}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        fill = channel_fill(inpt, self.fill)
+        return F.rotate(inpt, params["angle"], self.interpolation, self.expand, self.center, fill)
+
+    def extra_repr(self) -> str:
+        shown = f"degrees={self.degrees}, interpolation={self.interpolation.value}, expand={self.expand}"
+        if self.center is not None:
+            shown += f", center={self.center}"
+        return f"{shown}, fill={self.fill}"
+
+
+class RandomAffine(Transform):
+    """Turn, shift, scale and shear at random.
+
+    Args:
+        degrees: range of the angle, or a number for ``(-degrees, degrees)``.
+        translate: largest shift to each side and up or down, as shares of the width and height.
+        scale: range of the factor.
+        shear: range of the angle along x; with four numbers also along y; or a number for ``(-shear, shear)``.
+        interpolation: how pixels between pixels are found.
+        fill: the value outside the image, or one per channel.
+        center: ``(x, y)``; the middle of the image by default.
+    """
+
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        interpolation: InterpolationMode = _NEAREST,
+        fill: float | Sequence[float] = 0,
+        center: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.degrees = _symmetric_range("degrees", degrees)
+        if translate is not None and not all(0.0 <= share <= 1.0 for share in translate):
+            raise ValueError("translation values should be between 0 and 1")
+        if scale is not None and any(factor <= 0 for factor in scale):
+            raise ValueError("scale values should be positive")
+        self.translate = translate
+        self.scale = scale
+        self.shear = None if shear is None else _symmetric_range("shear", shear, sizes=(2, 4))
+        self.interpolation = InterpolationMode.of(interpolation)
+        self.fill = _check_fill(fill)
+        self.center = center
+
+    @staticmethod
+    def get_params(
+        degrees: Sequence[float],
+        translate: Sequence[float] | None,
+        scale_ranges: Sequence[float] | None,
+        shears: Sequence[float] | None,
+        img_size: Sequence[int],
+    ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
+        """Draw ``(angle, translations, scale, shear)`` for an image of ``(width, height)``."""
+        angle = uniform(*degrees)
+        shift = (0, 0)
+        if translate is not None:
+            limits = [share * side for share, side in zip(translate, img_size, strict=False)]
+            shift = tuple(round(uniform(-limit, limit)) for limit in limits)
+        scale = 1.0 if scale_ranges is None else uniform(*scale_ranges)
+        shear_x = 0.0 if shears is None else uniform(shears[0], shears[1])
+        shear_y = uniform(shears[2], shears[3]) if shears is not None and len(shears) == 4 else 0.0
+        return angle, shift, scale, (shear_x, shear_y)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        height, width = _height_and_width(flat_inputs)
+        drawn = self.get_params(self.degrees, self.translate, self.scale, self.shear, [width, height])
+        return dict(zip(("angle", "translate", "scale", "shear"), drawn, strict=True))
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        fill = channel_fill(inpt, self.fill)
+        return F.affine(inpt, **params, interpolation=self.interpolation, fill=fill, center=self.center)
+
+    def extra_repr(self) -> str:
+        shown = f"degrees={self.degrees}"
+        for name in ("translate", "scale", "shear"):
+            if getattr(self, name) is not None:
+                shown += f", {name}={getattr(self, name)}"
+        if self.interpolation is not _NEAREST:
+            shown += f", interpolation={self.interpolation.value}"
+        if self.fill != 0:
+            shown += f", fill={self.fill}"
+        return shown if self.center is None else f"{shown}, center={self.center}"
+
+
+class RandomPerspective(MaybeTransform):
+    """Tilt at random, with probability ``p``.
+
+    Args:
+        distortion_scale: how far corners move, from 0 to 1 (half of the image).
+        p: probability.
+        interpolation: how pixels between pixels are found.
+        fill: the value outside the image, or one per channel.
+    """
+
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        interpolation: InterpolationMode = _BILINEAR,
+        fill: float | Sequence[float] = 0,
+    ) -> None:
+        super().__init__(p)
+        self.distortion_scale = distortion_scale
+        self.interpolation = InterpolationMode.of(interpolation)
+        self.fill = _check_fill(fill)
+
+    @staticmethod
+    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
+        """Draw ``(startpoints, endpoints)``, each top left, top right, bottom right, bottom left."""
+        reach_x, reach_y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
+
+        def draw(low: int, high: int) -> int:
+            return torch.randint(low, high, size=(1,)).item()
+
+        left, right = (0, reach_x + 1), (width - reach_x - 1, width)
+        top, bottom = (0, reach_y + 1), (height - reach_y - 1, height)
+        corners = ((left, top), (right, top), (right, bottom), (left, bottom))
+        endpoints = [[draw(*x), draw(*y)] for x, y in corners]
+        startpoints = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
+        return startpoints, endpoints
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        height, width = _height_and_width(flat_inputs)
+        startpoints, endpoints = self.get_params(width, height, self.distortion_scale)
+        return {"startpoints": startpoints, "endpoints": endpoints}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.perspective(inpt, **params, interpolation=self.interpolation, fill=channel_fill(inpt, self.fill))
+
+
+class ElasticTransform(Transform):
+    """Move every pixel a little, neighbours together, as if the image were drawn on rubber.
+
+    Args:
+        alpha: strength along x and y, or one number for both.
+        sigma: smoothness along x and y, or one number for both.
+        interpolation: how pixels between pixels are found.
+        fill: the value outside the image, or one per channel.
+    """
+
+    def __init__(
+        self,
+        alpha: float | Sequence[float] = 50.0,
+        sigma: float | Sequence[float] = 5.0,
+        interpolation: InterpolationMode = _BILINEAR,
+        fill: float | Sequence[float] = 0,
+    ) -> None:
+        super().__init__()
+        self.alpha = self._pair("alpha", alpha)
+        self.sigma = self._pair("sigma", sigma)
+        self.interpolation = InterpolationMode.of(interpolation)
+        self.fill = fill
+
+    @staticmethod
+    def _pair(name: str, value: float | Sequence[float]) -> list[float]:
+        if not isinstance(value, int | float | Sequence):
+            raise TypeError(f"{name} should be float or a sequence of floats. Got {type(value)}")
+        if isinstance(value, Sequence) and len(value) not in (1, 2):
+            raise ValueError(f"If {name} is a sequence its length should be one or two. Got {len(value)}")
+        pair = [value] * 2 if isinstance(value, int | float) else list(value) * (2 // len(value))
+        return [float(number) for number in pair]
+
+    @staticmethod
+    def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> torch.Tensor:
+        """Draw the displacement, of shape ``(1, height, width, 2)``, for an image of ``size`` (height, width)."""
+        moves = []
+        for strength, smoothness, side in zip(alpha, sigma, size, strict=True):
+            move = torch.rand([1, 1, *size]) * 2 - 1
+            if smoothness > 0.0:
+                window = int(8 * smoothness + 1) | 1
+                move = F.gaussian_blur(move, [window, window], list(sigma))
+            moves.append(move * strength / side)
+        return torch.cat(moves, dim=1).permute(0, 2, 3, 1)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        return {"displacement": self.get_params(self.alpha, self.sigma, _height_and_width(flat_inputs))}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        fill = channel_fill(inpt, self.fill)
+        return F.elastic_transform(inpt, params["displacement"], self.interpolation, fill)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}, sigma={self.sigma}, interpolation={self.interpolation}, fill={self.fill}"

@@ -1,0 +1,265 @@
+"""Image kernels for tensors of shape ``(..., C, H, W)``, on any device: the geometry. Colour is in ``_tensor_color``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+import flambeau.nn.functional as F
+
+from ._geometry import InterpolationMode, inverse_affine_matrix, rotated_size
+from ._tensor_color import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    adjust_sharpness,
+    autocontrast,
+    equalize,
+    invert,
+    posterize,
+    solarize,
+    to_grayscale,
+)
+
+__all__ = [
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "adjust_sharpness",
+    "affine",
+    "autocontrast",
+    "crop",
+    "elastic_transform",
+    "equalize",
+    "erase",
+    "gaussian_blur",
+    "get_dimensions",
+    "hflip",
+    "invert",
+    "pad",
+    "perspective",
+    "posterize",
+    "resize",
+    "rotate",
+    "solarize",
+    "to_grayscale",
+    "vflip",
+]
+
+Tensor = torch.Tensor
+
+
+def get_dimensions(img: Tensor) -> list[int]:
+    if img.ndim < 2:
+        raise TypeError("Tensor is not a torch image.")
+    return [1 if img.ndim == 2 else img.shape[-3], img.shape[-2], img.shape[-1]]
+
+
+def _as_batch(img: Tensor) -> Tensor:
+    """The image as a 4-dimensional tensor of a floating dtype."""
+    batch = img.reshape(-1, *get_dimensions(img))
+    return batch if batch.is_floating_point() else batch.float()
+
+
+def _like(batch: Tensor, img: Tensor) -> Tensor:
+    """Undo :func:`_as_batch`: the leading dimensions and the dtype of ``img``, rounded where that is an integer."""
+    result = batch.reshape(*img.shape[:-2], *batch.shape[-2:])
+    if not img.is_floating_point():
+        result = result.round()
+    if img.dtype == torch.uint8:  # bicubic interpolation overshoots
+        result = result.clamp(0, 255)
+    return result.to(img.dtype)
+
+
+def hflip(img: Tensor) -> Tensor:
+    return img.flip(-1)
+
+
+def vflip(img: Tensor) -> Tensor:
+    return img.flip(-2)
+
+
+def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
+    image_height, image_width = img.shape[-2:]
+    bottom, right = top + height, left + width
+    cropped = img[..., max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)]
+    outside = [
+        max(min(0, right) - left, 0),
+        max(right - max(image_width, left), 0),
+        max(min(0, bottom) - top, 0),
+        max(bottom - max(image_height, top), 0),
+    ]
+    return F.pad(cropped, outside) if any(outside) else cropped
+
+
+def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None) -> Tensor:
+    if tuple(img.shape[-2:]) == tuple(size):
+        return img
+    smooth = interpolation in (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
+    if not smooth and interpolation not in (InterpolationMode.NEAREST, InterpolationMode.NEAREST_EXACT):
+        raise ValueError(f"This interpolation mode is unsupported with Tensor input: {interpolation.value}")
+    options = {"align_corners": False, "antialias": bool(antialias)} if smooth else {}
+    return _like(F.interpolate(_as_batch(img), size=size, mode=interpolation.value, **options), img)
+
+
+# Padding
+
+
+def pad(img: Tensor, padding: tuple[int, int, int, int], fill: Any, padding_mode: str) -> Tensor:
+    left, top, right, bottom = padding
+    if padding_mode == "symmetric":
+        return _pad_symmetric(img, padding)
+    if padding_mode == "constant":
+        return _pad_constant(img, padding, 0 if fill is None else fill)
+    mode = "replicate" if padding_mode == "edge" else padding_mode
+    return _like(F.pad(_as_batch(img), [left, right, top, bottom], mode=mode), img)
+
+
+def _pad_constant(img: Tensor, padding: tuple[int, int, int, int], fill: Any) -> Tensor:
+    left, top, right, bottom = padding
+    if isinstance(fill, int | float) or len(fill) == 1:
+        value = fill if isinstance(fill, int | float) else fill[0]
+        return F.pad(img, [left, right, top, bottom], value=value)
+    inside = F.pad(torch.ones(img.shape[-2:], device=img.device), [left, right, top, bottom]) == 1
+    return torch.where(inside, F.pad(img, [left, right, top, bottom]), _channel_values(fill, img))
+
+
+def _channel_values(fill: Any, img: Tensor) -> Tensor:
+    """``fill`` as a tensor that broadcasts over the pixels of ``img``."""
+    values = torch.tensor(fill, dtype=img.dtype, device=img.device).flatten()
+    channels = get_dimensions(img)[0]
+    if values.numel() not in (1, channels):
+        raise ValueError(
+            "The number of elements in 'fill' cannot broadcast to match the number of channels of the image "
+            f"({values.numel()} != {channels})"
+        )
+    return values.reshape(-1, 1, 1)
+
+
+def _mirrored(before: int, size: int, after: int, device: Any) -> Tensor:
+    """Indices that run over ``size`` places, mirrored at both ends with the end places repeated."""
+    places = torch.arange(-before, size + after, device=device) % (2 * size)
+    return torch.where(places < size, places, 2 * size - 1 - places)
+
+
+def _pad_symmetric(img: Tensor, padding: tuple[int, int, int, int]) -> Tensor:
+    left, top, right, bottom = padding
+    rows = _mirrored(top, img.shape[-2], bottom, img.device)
+    columns = _mirrored(left, img.shape[-1], right, img.device)
+    return img[..., rows[:, None], columns]
+
+
+# Resampling: for each pixel of the result, where in the image it comes from
+
+
+def _centred_pixels(height: int, width: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """``(x, y)`` of the middle of each pixel, measured from the centre of the canvas."""
+    y = torch.arange(height, dtype=like.dtype, device=like.device) + (0.5 - height / 2)
+    x = torch.arange(width, dtype=like.dtype, device=like.device) + (0.5 - width / 2)
+    y, x = torch.meshgrid(y, x, indexing="ij")
+    return x, y
+
+
+def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
+    """Resample at ``grid`` of shape ``(1, H, W, 2)``; with ``fill``, what lies outside blends into that value."""
+    if interpolation not in (InterpolationMode.NEAREST, InterpolationMode.BILINEAR, InterpolationMode.BICUBIC):
+        raise ValueError(f"This interpolation mode is unsupported with Tensor input: {interpolation.value}")
+    batch = _as_batch(img)
+    grid = grid.expand(batch.shape[0], -1, -1, -1)
+    mode = interpolation.value
+    result = F.grid_sample(batch, grid, mode=mode, padding_mode="zeros", align_corners=False)
+    if fill is not None:
+        inside = torch.ones_like(batch[:, :1])
+        inside = F.grid_sample(inside, grid, mode=mode, padding_mode="zeros", align_corners=False)
+        background = _channel_values(fill, batch)
+        if interpolation is InterpolationMode.NEAREST:
+            result = torch.where(inside < 0.5, background, result)
+        else:
+            result = result * inside + (1 - inside) * background
+    return _like(result, img)
+
+
+def _sample_affine(
+    img: Tensor, matrix: Sequence[float], size: tuple[int, int], interpolation: InterpolationMode, fill: Any
+) -> Tensor:
+    _, height, width = get_dimensions(img)
+    like = img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
+    a, b, c, d, e, f = matrix
+    x, y = _centred_pixels(*size, like)
+    grid = torch.stack([(a * x + b * y + c) / (0.5 * width), (d * x + e * y + f) / (0.5 * height)], dim=-1)
+    return sample_grid(img, grid.unsqueeze(0), interpolation, fill)
+
+
+def _from_centre(img: Tensor, center: Sequence[float] | None) -> tuple[float, float]:
+    _, height, width = get_dimensions(img)
+    return (0.0, 0.0) if center is None else (center[0] - width / 2, center[1] - height / 2)
+
+
+def affine(
+    img: Tensor,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    interpolation: InterpolationMode,
+    fill: Any,
+    center: Sequence[float] | None,
+) -> Tensor:
+    matrix = inverse_affine_matrix(_from_centre(img, center), angle, translate, scale, shear)
+    return _sample_affine(img, matrix, img.shape[-2:], interpolation, fill)
+
+
+def rotate(
+    img: Tensor, angle: float, interpolation: InterpolationMode, expand: bool, center: Any, fill: Any
+) -> Tensor:
+    matrix = inverse_affine_matrix(_from_centre(img, center), -angle, (0, 0), 1.0, (0, 0))
+    size = rotated_size(*img.shape[-2:], matrix) if expand else tuple(img.shape[-2:])
+    return _sample_affine(img, matrix, size, interpolation, fill)
+
+
+def perspective(img: Tensor, coefficients: list[float], interpolation: InterpolationMode, fill: Any) -> Tensor:
+    _, height, width = get_dimensions(img)
+    like = img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
+    x, y = _centred_pixels(height, width, like)
+    x, y = x + width / 2, y + height / 2
+    a, b, c, d, e, f, g, h = coefficients
+    below = g * x + h * y + 1
+    u = (a * x + b * y + c) / (0.5 * width * below) - 1
+    v = (d * x + e * y + f) / (0.5 * height * below) - 1
+    return sample_grid(img, torch.stack([u, v], dim=-1).unsqueeze(0), interpolation, fill)
+
+
+def elastic_transform(img: Tensor, displacement: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
+    _, height, width = get_dimensions(img)
+    displacement = displacement.to(device=img.device)
+    x, y = _centred_pixels(height, width, displacement)
+    identity = torch.stack([x / (0.5 * width), y / (0.5 * height)], dim=-1).unsqueeze(0)
+    return sample_grid(img, identity + displacement, interpolation, fill)
+
+
+def gaussian_blur(img: Tensor, kernel_size: Sequence[int], sigma: Sequence[float]) -> Tensor:
+    batch = _as_batch(img)
+    columns, rows = (_gaussian(size, width, batch) for size, width in zip(kernel_size, sigma, strict=True))
+    channels = batch.shape[1]
+    kernel = (rows[:, None] * columns[None, :]).expand(channels, 1, -1, -1)
+    half_x, half_y = kernel_size[0] // 2, kernel_size[1] // 2
+    padded = F.pad(batch, [half_x, half_x, half_y, half_y], mode="reflect")
+    return _like(F.conv2d(padded, kernel, groups=channels), img)
+
+
+def _gaussian(size: int, sigma: float, like: Tensor) -> Tensor:
+    half = (size - 1) * 0.5
+    x = torch.linspace(-half, half, size, dtype=like.dtype, device=like.device)
+    density = torch.exp(-0.5 * (x / sigma) ** 2)
+    return density / density.sum()
+
+
+def erase(img: Tensor, top: int, left: int, height: int, width: int, value: Tensor, inplace: bool) -> Tensor:
+    img = img if inplace else img.clone()
+    img[..., top : top + height, left : left + width] = value
+    return img

@@ -1,0 +1,219 @@
+"""Image kernels for tensors of shape ``(..., C, H, W)``: the colour."""
+
+from __future__ import annotations
+
+import flambeau as torch
+import flambeau.nn.functional as F
+
+__all__ = [
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "adjust_sharpness",
+    "autocontrast",
+    "convert_image_dtype",
+    "equalize",
+    "invert",
+    "largest_value",
+    "posterize",
+    "solarize",
+    "to_grayscale",
+]
+
+Tensor = torch.Tensor
+
+_LARGEST = {torch.uint8: 255, torch.int8: 127, torch.int16: 32767, torch.int32: 2**31 - 1, torch.int64: 2**63 - 1}
+
+
+def largest_value(dtype: torch.dtype) -> int:
+    """What white is: 1 for floating dtypes, else the largest integer."""
+    return _LARGEST.get(dtype, 1)
+
+
+def convert_image_dtype(img: Tensor, dtype: torch.dtype) -> Tensor:
+    if img.dtype == dtype:
+        return img
+    if img.is_floating_point():
+        return _from_float(img, dtype)
+    if dtype.is_floating_point:
+        return img.to(dtype) / largest_value(img.dtype)
+    # Between integers, the number of bits below the sign changes: 8 for uint8, 31 for int32.
+    shift = largest_value(dtype).bit_length() - largest_value(img.dtype).bit_length()
+    return img.to(dtype) * 2**shift if shift > 0 else (img // 2**-shift).to(dtype)
+
+
+def _from_float(img: Tensor, dtype: torch.dtype) -> Tensor:
+    if dtype.is_floating_point:
+        return img.to(dtype)
+    too_wide = {torch.float32: (torch.int32, torch.int64), torch.float64: (torch.int64,)}
+    if dtype in too_wide.get(img.dtype, ()):
+        raise RuntimeError(f"The cast from {img.dtype} to {dtype} cannot be performed safely.")
+    # Just under the next integer, so that 1.0 is the largest value and all values take equal shares of [0, 1].
+    return (img * (largest_value(dtype) + 1.0 - 1e-3)).to(dtype)
+
+
+def _check_channels(img: Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
+    if img.ndim < 2:
+        raise TypeError("Tensor is not a torch image.")
+    channels = 1 if img.ndim == 2 else img.shape[-3]
+    if channels not in allowed:
+        raise TypeError(f"Input image tensor permitted channel values are {list(allowed)}, but found {channels}")
+    return channels
+
+
+def _float(img: Tensor) -> Tensor:
+    return img if img.is_floating_point() else img.float()
+
+
+def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
+    """``share`` of the image and the rest of ``other``, within the range of the dtype."""
+    mixed = share * _float(img) + (1.0 - share) * _float(other)
+    return mixed.clamp(0, largest_value(img.dtype)).to(img.dtype)
+
+
+def _check_factor(name: str, factor: float) -> None:
+    if factor < 0:
+        raise ValueError(f"{name} ({factor}) is not non-negative.")
+
+
+def _grey(img: Tensor) -> Tensor:
+    """Luma as ITU-R BT.601 weighs the colours, in one channel."""
+    if img.shape[-3] == 1:
+        return img
+    red, green, blue = _float(img).unbind(-3)
+    return (0.2989 * red + 0.587 * green + 0.114 * blue).to(img.dtype).unsqueeze(-3)
+
+
+def to_grayscale(img: Tensor, num_output_channels: int) -> Tensor:
+    _check_channels(img)
+    grey = _grey(img)
+    return grey.expand(*img.shape[:-3], num_output_channels, *img.shape[-2:])
+
+
+def adjust_brightness(img: Tensor, factor: float) -> Tensor:
+    _check_factor("brightness_factor", factor)
+    _check_channels(img)
+    return _blend(img, torch.zeros_like(img), factor)
+
+
+def adjust_contrast(img: Tensor, factor: float) -> Tensor:
+    _check_factor("contrast_factor", factor)
+    channels = _check_channels(img, (1, 3))
+    grey = _grey(img) if channels == 3 else img
+    return _blend(img, _float(grey).mean(dim=(-3, -2, -1), keepdim=True), factor)
+
+
+def adjust_saturation(img: Tensor, factor: float) -> Tensor:
+    _check_factor("saturation_factor", factor)
+    channels = _check_channels(img)
+    return img if channels == 1 else _blend(img, _grey(img), factor)
+
+
+def adjust_hue(img: Tensor, factor: float) -> Tensor:
+    if _check_channels(img) == 1:
+        return img
+    hue, saturation, value = _rgb_to_hsv(convert_image_dtype(img, _float(img[..., :0]).dtype))
+    rgb = _hsv_to_rgb((hue + factor) % 1.0, saturation, value)
+    return convert_image_dtype(rgb, img.dtype)
+
+
+def _rgb_to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    red, green, blue = img.unbind(-3)
+    value = img.amax(-3)
+    spread = value - img.amin(-3)
+    grey = spread == 0
+    one = torch.ones_like(value)
+    saturation = spread / torch.where(grey, one, value)
+    divisor = torch.where(grey, one, spread)
+    from_red = (green - blue) / divisor
+    from_green = 2.0 + (blue - red) / divisor
+    from_blue = 4.0 + (red - green) / divisor
+    hue = torch.where(value == red, from_red, torch.where(value == green, from_green, from_blue))
+    return (hue / 6.0) % 1.0, saturation, value
+
+
+def _hsv_to_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
+    # Each colour is full over two sixths of the circle, none over two, and rises and falls between them.
+    def channel(offset: float) -> Tensor:
+        position = (offset + hue * 6.0) % 6.0
+        return value - value * saturation * torch.minimum(position, 4.0 - position).clamp(0, 1)
+
+    return torch.stack([channel(5.0), channel(3.0), channel(1.0)], dim=-3)
+
+
+def adjust_gamma(img: Tensor, gamma: float, gain: float) -> Tensor:
+    _check_channels(img)
+    scaled = convert_image_dtype(img, _float(img[..., :0]).dtype)
+    return convert_image_dtype((gain * scaled**gamma).clamp(0, 1), img.dtype)
+
+
+def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
+    _check_factor("sharpness_factor", factor)
+    _check_channels(img)
+    if min(img.shape[-2:]) <= 2:
+        return img
+    return _blend(img, _smooth(img), factor)
+
+
+def _smooth(img: Tensor) -> Tensor:
+    """Each inner pixel averaged with its neighbours, at five times their weight; the border stays as it is."""
+    channels = img.shape[-3]
+    batch = _float(img).reshape(-1, *img.shape[-3:])
+    kernel = torch.ones(3, 3, dtype=batch.dtype, device=batch.device)
+    kernel[1, 1] = 5.0
+    inner = F.conv2d(batch, (kernel / kernel.sum()).expand(channels, 1, 3, 3), groups=channels)
+    if not img.is_floating_point():
+        inner = inner.round()
+    result = img.clone()
+    result[..., 1:-1, 1:-1] = inner.reshape(*img.shape[:-2], *inner.shape[-2:]).to(img.dtype)
+    return result
+
+
+def invert(img: Tensor) -> Tensor:
+    _check_channels(img)
+    return largest_value(img.dtype) - img
+
+
+def posterize(img: Tensor, bits: int) -> Tensor:
+    _check_channels(img)
+    if img.dtype != torch.uint8:
+        raise TypeError(f"Only torch.uint8 image tensors are supported, but found {img.dtype}")
+    return img & (256 - 2 ** (8 - bits))
+
+
+def solarize(img: Tensor, threshold: float) -> Tensor:
+    _check_channels(img)
+    if threshold > largest_value(img.dtype):
+        raise TypeError("Threshold should be less than bound of img.")
+    return torch.where(img >= threshold, invert(img), img)
+
+
+def autocontrast(img: Tensor) -> Tensor:
+    _check_channels(img)
+    bound = largest_value(img.dtype)
+    pixels = _float(img)
+    low, high = pixels.amin(dim=(-2, -1), keepdim=True), pixels.amax(dim=(-2, -1), keepdim=True)
+    flat = low == high
+    scale = torch.where(flat, torch.ones_like(low), bound / torch.where(flat, torch.ones_like(low), high - low))
+    return ((pixels - torch.where(flat, torch.zeros_like(low), low)) * scale).clamp(0, bound).to(img.dtype)
+
+
+def equalize(img: Tensor) -> Tensor:
+    _check_channels(img)
+    if img.dtype != torch.uint8:
+        raise TypeError(f"Only torch.uint8 image tensors are supported, but found {img.dtype}")
+    planes = img.reshape(-1, *img.shape[-2:])
+    return torch.stack([_equalize_plane(plane) for plane in planes]).reshape(img.shape) if len(planes) else img
+
+
+def _equalize_plane(plane: Tensor) -> Tensor:
+    histogram = torch.bincount(plane.flatten().long(), minlength=256)
+    counts = histogram[histogram != 0]
+    step = int(counts[:-1].sum()) // 255
+    if step == 0:
+        return plane
+    below = histogram.cumsum(0) - histogram
+    table = ((below + step // 2) // step).clamp(0, 255)
+    return table[plane.long()].to(torch.uint8)

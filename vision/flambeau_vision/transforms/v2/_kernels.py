@@ -1,0 +1,184 @@
+"""How boxes and masks follow what happens to their image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+from ... import tv_tensors
+from ...ops.boxes import box_convert
+from .. import _tensor
+from .._geometry import InterpolationMode, affine_matrix, rotated_size
+from ..functional import register_kernels
+
+__all__ = ["clamp_boxes", "convert_boxes"]
+
+Tensor = torch.Tensor
+Boxes = tv_tensors.BoundingBoxes
+
+_NEAREST = InterpolationMode.NEAREST
+
+
+def _plain(tensor: Tensor) -> Tensor:
+    return tensor.as_subclass(Tensor)
+
+
+def convert_boxes(boxes: Boxes, new_format: tv_tensors.BoundingBoxFormat | str) -> Boxes:
+    """The same boxes in another format."""
+    new_format = tv_tensors.BoundingBoxFormat[new_format.upper()] if isinstance(new_format, str) else new_format
+    old, new = boxes.format.value.lower(), new_format.value.lower()
+    return tv_tensors.wrap(box_convert(_plain(boxes), old, new), like=boxes, format=new_format)
+
+
+def _clamp_xyxy(xyxy: Tensor, canvas_size: tuple[int, int]) -> Tensor:
+    height, width = canvas_size
+    x, y = xyxy[:, 0::2].clamp(0, width), xyxy[:, 1::2].clamp(0, height)
+    return torch.stack([x[:, 0], y[:, 0], x[:, 1], y[:, 1]], dim=1)
+
+
+def clamp_boxes(boxes: Boxes) -> Boxes:
+    """Cut off what sticks out of the canvas."""
+    inside = _clamp_xyxy(box_convert(_plain(boxes), boxes.format.value.lower(), "xyxy"), boxes.canvas_size)
+    return tv_tensors.wrap(box_convert(inside, "xyxy", boxes.format.value.lower()), like=boxes)
+
+
+def _move(
+    boxes: Boxes,
+    move: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+    canvas_size: tuple[int, int] | None = None,
+    clamp: bool = True,
+) -> Boxes:
+    """Move the four corners of each box by a function of ``(x, y)``; the new box is the smallest that holds them."""
+    canvas_size = canvas_size or boxes.canvas_size
+    form = boxes.format.value.lower()
+    xyxy = box_convert(_plain(boxes), form, "xyxy")
+    corners = xyxy if xyxy.is_floating_point() else xyxy.float()
+    x, y = move(corners[:, [0, 2, 0, 2]], corners[:, [1, 1, 3, 3]])
+    moved = torch.stack([x.amin(1), y.amin(1), x.amax(1), y.amax(1)], dim=1) if len(xyxy) else corners
+    if clamp:
+        moved = _clamp_xyxy(moved, canvas_size)
+    moved = box_convert(moved.to(xyxy.dtype), "xyxy", form)
+    return tv_tensors.wrap(moved, like=boxes, canvas_size=canvas_size)
+
+
+class _Colourless:
+    """What has a place in the image but no colour is left as it is by kernels of colour."""
+
+    def _unchanged(self, inpt: Tensor, *args: Any) -> Tensor:
+        return inpt
+
+    adjust_brightness = adjust_contrast = adjust_gamma = adjust_hue = adjust_saturation = _unchanged
+    adjust_sharpness = autocontrast = equalize = gaussian_blur = invert = posterize = solarize = _unchanged
+    erase = to_grayscale = _unchanged
+
+
+class _BoxKernels(_Colourless):
+    def get_dimensions(self, boxes: Boxes) -> list[int]:
+        return [1, *boxes.canvas_size]
+
+    def hflip(self, boxes: Boxes) -> Boxes:
+        return _move(boxes, lambda x, y: (boxes.canvas_size[1] - x, y), clamp=False)
+
+    def vflip(self, boxes: Boxes) -> Boxes:
+        return _move(boxes, lambda x, y: (x, boxes.canvas_size[0] - y), clamp=False)
+
+    def crop(self, boxes: Boxes, top: int, left: int, height: int, width: int) -> Boxes:
+        return _move(boxes, lambda x, y: (x - left, y - top), (height, width))
+
+    def pad(self, boxes: Boxes, padding: tuple[int, int, int, int], fill: Any, padding_mode: str) -> Boxes:
+        if padding_mode != "constant":
+            raise ValueError(f"Padding mode '{padding_mode}' is not supported with bounding boxes")
+        left, top, right, bottom = padding
+        height, width = boxes.canvas_size
+        return _move(boxes, lambda x, y: (x + left, y + top), (height + top + bottom, width + left + right))
+
+    def resize(self, boxes: Boxes, size: tuple[int, int], interpolation: Any, antialias: Any) -> Boxes:
+        scale_y, scale_x = (new / old for new, old in zip(size, boxes.canvas_size, strict=True))
+        return _move(boxes, lambda x, y: (x * scale_x, y * scale_y), size)
+
+    def affine(
+        self,
+        boxes: Boxes,
+        angle: float,
+        translate: Any,
+        scale: float,
+        shear: Any,
+        interpolation: Any,
+        fill: Any,
+        center: Any,
+    ) -> Boxes:
+        height, width = boxes.canvas_size
+        a, b, c, d, e, f = affine_matrix(center or (width / 2, height / 2), angle, translate, scale, shear)
+        return _move(boxes, lambda x, y: (a * x + b * y + c, d * x + e * y + f))
+
+    def rotate(self, boxes: Boxes, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Boxes:
+        height, width = boxes.canvas_size
+        matrix = affine_matrix(center or (width / 2, height / 2), -angle, (0, 0), 1.0, (0, 0))
+        size = rotated_size(height, width, matrix) if expand else (height, width)
+        a, b, c, d, e, f = matrix
+        right, down = (size[1] - width) / 2, (size[0] - height) / 2
+        return _move(boxes, lambda x, y: (a * x + b * y + c + right, d * x + e * y + f + down), size)
+
+    def perspective(self, boxes: Boxes, coefficients: list[float], interpolation: Any, fill: Any) -> Boxes:
+        # The coefficients lead from the result back to the image; boxes move the other way.
+        backward = torch.tensor([*coefficients, 1.0], dtype=torch.float64).reshape(3, 3)
+        (a, b, c), (d, e, f), (g, h, i) = torch.linalg.inv(backward).tolist()
+
+        def move(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+            below = g * x + h * y + i
+            return (a * x + b * y + c) / below, (d * x + e * y + f) / below
+
+        return _move(boxes, move)
+
+    def elastic_transform(self, boxes: Boxes, displacement: Tensor, interpolation: Any, fill: Any) -> Boxes:
+        height, width = boxes.canvas_size
+        displacement = displacement.to(boxes.device)
+
+        def move(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+            # The displacement says where pixels come from. It is small and smooth: reversed, it says where they go.
+            columns, rows = x.long().clamp(0, width - 1), y.long().clamp(0, height - 1)
+            shift = displacement[0, rows, columns]
+            return x - shift[..., 0] * (width / 2), y - shift[..., 1] * (height / 2)
+
+        return _move(boxes, move)
+
+
+class _MaskKernels(_Colourless):
+    """Masks move as images do, but their values are names: they are never mixed."""
+
+    get_dimensions = staticmethod(_tensor.get_dimensions)
+    hflip = staticmethod(_tensor.hflip)
+    vflip = staticmethod(_tensor.vflip)
+    crop = staticmethod(_tensor.crop)
+    pad = staticmethod(_tensor.pad)
+
+    def resize(self, mask: Tensor, size: tuple[int, int], interpolation: Any, antialias: Any) -> Tensor:
+        return _tensor.resize(mask, size, _NEAREST, None)
+
+    def affine(
+        self,
+        mask: Tensor,
+        angle: float,
+        translate: Any,
+        scale: float,
+        shear: Any,
+        interpolation: Any,
+        fill: Any,
+        center: Any,
+    ) -> Tensor:
+        return _tensor.affine(mask, angle, translate, scale, shear, _NEAREST, fill, center)
+
+    def rotate(self, mask: Tensor, angle: float, interpolation: Any, expand: bool, center: Any, fill: Any) -> Tensor:
+        return _tensor.rotate(mask, angle, _NEAREST, expand, center, fill)
+
+    def perspective(self, mask: Tensor, coefficients: list[float], interpolation: Any, fill: Any) -> Tensor:
+        return _tensor.perspective(mask, coefficients, _NEAREST, fill)
+
+    def elastic_transform(self, mask: Tensor, displacement: Tensor, interpolation: Any, fill: Any) -> Tensor:
+        return _tensor.elastic_transform(mask, displacement, _NEAREST, fill)
+
+
+register_kernels(tv_tensors.BoundingBoxes, _BoxKernels())
+register_kernels(tv_tensors.Mask, _MaskKernels())

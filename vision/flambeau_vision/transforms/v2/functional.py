@@ -1,0 +1,213 @@
+"""The transforms as functions, on images, boxes and masks. Results have the type of the input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+
+from ... import tv_tensors
+from ..._extras import is_pil_image
+from .. import functional as F
+from .._geometry import InterpolationMode
+from ..functional import (
+    get_dimensions,
+    get_image_num_channels,
+    pil_to_tensor,
+    register_kernels,
+    to_pil_image,
+)
+from ._kernels import clamp_boxes, convert_boxes
+from ._samples import typed
+
+__all__ = [
+    "InterpolationMode",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "adjust_sharpness",
+    "affine",
+    "autocontrast",
+    "center_crop",
+    "clamp_bounding_boxes",
+    "convert_bounding_box_format",
+    "crop",
+    "elastic",
+    "elastic_transform",
+    "equalize",
+    "erase",
+    "five_crop",
+    "gaussian_blur",
+    "gaussian_noise",
+    "get_dimensions",
+    "get_image_num_channels",
+    "get_num_channels",
+    "get_size",
+    "hflip",
+    "horizontal_flip",
+    "invert",
+    "normalize",
+    "pad",
+    "permute_channels",
+    "perspective",
+    "pil_to_tensor",
+    "posterize",
+    "register_kernels",
+    "resize",
+    "resized_crop",
+    "rgb_to_grayscale",
+    "rotate",
+    "sanitize_bounding_boxes",
+    "solarize",
+    "ten_crop",
+    "to_dtype",
+    "to_grayscale",
+    "to_image",
+    "to_pil_image",
+    "to_pure_tensor",
+    "vertical_flip",
+    "vflip",
+]
+
+get_num_channels = get_image_num_channels
+five_crop, ten_crop = F.five_crop, F.ten_crop
+
+hflip = horizontal_flip = typed(F.hflip)
+vflip = vertical_flip = typed(F.vflip)
+crop = typed(F.crop)
+center_crop = typed(F.center_crop)
+resize = typed(F.resize)
+resized_crop = typed(F.resized_crop)
+pad = typed(F.pad)
+affine = typed(F.affine)
+rotate = typed(F.rotate)
+perspective = typed(F.perspective)
+elastic = elastic_transform = typed(F.elastic_transform)
+erase = typed(F.erase)
+normalize = typed(F.normalize)
+gaussian_blur = typed(F.gaussian_blur)
+adjust_brightness = typed(F.adjust_brightness)
+adjust_contrast = typed(F.adjust_contrast)
+adjust_gamma = typed(F.adjust_gamma)
+adjust_hue = typed(F.adjust_hue)
+adjust_saturation = typed(F.adjust_saturation)
+adjust_sharpness = typed(F.adjust_sharpness)
+autocontrast = typed(F.autocontrast)
+equalize = typed(F.equalize)
+invert = typed(F.invert)
+posterize = typed(F.posterize)
+solarize = typed(F.solarize)
+rgb_to_grayscale = typed(F.rgb_to_grayscale)
+to_grayscale = typed(F.to_grayscale)
+
+
+def get_size(inpt: Any) -> list[int]:
+    """``[height, width]`` of an image, of masks, or of the canvas of boxes."""
+    return get_dimensions(inpt)[1:]
+
+
+def to_image(inpt: Any) -> tv_tensors.Image:
+    """A tensor, an array of shape ``(H, W, C)`` or a PIL image as an :class:`Image`, its values unchanged."""
+    if is_pil_image(inpt):
+        inpt = pil_to_tensor(inpt)
+    elif not isinstance(inpt, torch.Tensor):
+        inpt = torch.from_numpy(inpt).reshape(*inpt.shape[:2], -1).permute(2, 0, 1).contiguous()
+    return tv_tensors.Image(inpt)
+
+
+def to_pure_tensor(inpt: torch.Tensor) -> torch.Tensor:
+    """The same values as a plain tensor."""
+    return inpt.as_subclass(torch.Tensor)
+
+
+@typed
+def to_dtype(inpt: torch.Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> torch.Tensor:
+    """Change the dtype; with ``scale``, the values of images too: floats from 0 to 1, integers from 0 to their largest."""
+    is_image = not isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask)
+    return F.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
+
+
+@typed
+def permute_channels(inpt: Any, permutation: list[int]) -> Any:
+    """The channels of an image in another order; boxes and masks as they are."""
+    if isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask):
+        return inpt
+    if is_pil_image(inpt):
+        return to_pil_image(pil_to_tensor(inpt)[permutation], mode=inpt.mode)
+    return inpt[..., permutation, :, :]
+
+
+@typed
+def gaussian_noise(inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> torch.Tensor:
+    """Add normal noise to a floating image; with ``clip``, keep the values between 0 and 1.
+
+    Raises:
+        ValueError: if the image is not floating, or ``sigma`` is negative.
+    """
+    if isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask):
+        return inpt
+    if not inpt.is_floating_point():
+        raise ValueError(f"Input tensor is expected to be in float dtype, got dtype={inpt.dtype}")
+    if sigma < 0:
+        raise ValueError(f"sigma shouldn't be negative. Got {sigma}")
+    noisy = inpt + mean + torch.randn_like(inpt) * sigma
+    return noisy.clamp(0, 1) if clip else noisy
+
+
+def convert_bounding_box_format(
+    inpt: torch.Tensor,
+    old_format: tv_tensors.BoundingBoxFormat | str | None = None,
+    new_format: tv_tensors.BoundingBoxFormat | str | None = None,
+) -> torch.Tensor:
+    """Boxes in another format; for plain tensors ``old_format`` is needed."""
+    if new_format is None:
+        raise TypeError("convert_bounding_box_format() missing 1 required argument: 'new_format'")
+    if isinstance(inpt, tv_tensors.BoundingBoxes):
+        return convert_boxes(inpt, new_format)
+    if old_format is None:
+        raise ValueError("For pure tensor inputs, `old_format` has to be passed.")
+    boxes = tv_tensors.BoundingBoxes(inpt, format=old_format, canvas_size=(0, 0))
+    return to_pure_tensor(convert_boxes(boxes, new_format))
+
+
+def clamp_bounding_boxes(
+    inpt: torch.Tensor,
+    format: tv_tensors.BoundingBoxFormat | str | None = None,
+    canvas_size: tuple[int, int] | None = None,
+) -> torch.Tensor:
+    """Boxes cut off at the border of the canvas; for plain tensors ``format`` and ``canvas_size`` are needed."""
+    if isinstance(inpt, tv_tensors.BoundingBoxes):
+        return clamp_boxes(inpt)
+    if format is None or canvas_size is None:
+        raise ValueError("For pure tensor inputs, `format` and `canvas_size` have to be passed.")
+    return to_pure_tensor(clamp_boxes(tv_tensors.BoundingBoxes(inpt, format=format, canvas_size=canvas_size)))
+
+
+def sanitize_bounding_boxes(
+    bounding_boxes: torch.Tensor,
+    format: tv_tensors.BoundingBoxFormat | str | None = None,
+    canvas_size: tuple[int, int] | None = None,
+    min_size: float = 1.0,
+    min_area: float = 1.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Drop boxes that are too small or stick out of the canvas.
+
+    Returns:
+        The boxes that are left, and for each of the given boxes whether it is.
+    """
+    boxes = bounding_boxes
+    if not isinstance(boxes, tv_tensors.BoundingBoxes):
+        if format is None or canvas_size is None:
+            raise ValueError("format and canvas_size cannot be None if bounding_boxes is a pure tensor.")
+        boxes = tv_tensors.BoundingBoxes(boxes, format=format, canvas_size=canvas_size)
+    left, top, right, bottom = to_pure_tensor(convert_boxes(boxes, "XYXY")).unbind(1)
+    height, width = boxes.canvas_size
+    wide, high = right - left, bottom - top
+    valid = (wide >= min_size) & (high >= min_size) & (wide * high >= min_area)
+    valid &= (left >= 0) & (top >= 0) & (right <= width) & (bottom <= height)
+    kept = to_pure_tensor(bounding_boxes)[valid]
+    if isinstance(bounding_boxes, tv_tensors.BoundingBoxes):
+        kept = tv_tensors.wrap(kept, like=bounding_boxes)
+    return kept, valid

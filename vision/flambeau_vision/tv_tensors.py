@@ -1,0 +1,136 @@
+"""Tensors that say what they hold: an image, bounding boxes or a mask.
+
+The transforms of :mod:`flambeau_vision.transforms.v2` look at these types to treat each part of a sample rightly.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["BoundingBoxFormat", "BoundingBoxes", "Image", "Mask", "TVTensor", "Video", "wrap"]
+
+_KEEPS_TYPE = {"clone", "to", "detach", "requires_grad_", "cpu", "cuda", "pin_memory"}
+
+
+class BoundingBoxFormat(Enum):
+    """What the four numbers of a box are."""
+
+    XYXY = "XYXY"  # left, top, right, bottom
+    XYWH = "XYWH"  # left, top, width, height
+    CXCYWH = "CXCYWH"  # centre, width, height
+
+
+class TVTensor(torch.Tensor):
+    """A tensor with a meaning. Results of operations on it are plain tensors, copies and moves excepted."""
+
+    @classmethod
+    def _from(cls, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
+        from ._extras import is_pil_image
+
+        if is_pil_image(data):
+            from .transforms.functional import pil_to_tensor
+
+            data = pil_to_tensor(data)
+        if requires_grad is None:
+            requires_grad = isinstance(data, torch.Tensor) and data.requires_grad
+        tensor = torch.as_tensor(data, dtype=dtype, device=device).as_subclass(torch.Tensor)
+        return tensor.detach().as_subclass(cls).requires_grad_(requires_grad)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self.detach().clone().requires_grad_(self.requires_grad)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = torch.Tensor.__torch_function__.__func__(torch.Tensor, func, (), args, kwargs or {})
+        name = getattr(func, "__name__", "")
+        keeps_type = name in _KEEPS_TYPE and args and isinstance(args[0], cls)
+        return wrap(result, like=args[0]) if keeps_type and type(result) is torch.Tensor else result
+
+
+class Image(TVTensor):
+    """An image of shape ``(..., C, H, W)``, from anything :func:`flambeau.as_tensor` takes or a PIL image.
+
+    Example::
+
+        >>> import flambeau as torch
+        >>> from flambeau_vision import tv_tensors
+        >>> image = tv_tensors.Image(torch.zeros(3, 4, 5))
+        >>> type(image).__name__, type(image + 1).__name__
+        ('Image', 'Tensor')
+    """
+
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Image:
+        image = cls._from(data, dtype, device, requires_grad)
+        return image.unsqueeze(0).as_subclass(cls) if image.ndim == 2 else image
+
+
+class Video(TVTensor):
+    """A video of shape ``(..., T, C, H, W)``.
+
+    Raises:
+        ValueError: if there are fewer than four dimensions.
+    """
+
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Video:
+        video = cls._from(data, dtype, device, requires_grad)
+        if video.ndim < 4:
+            raise ValueError(f"A video has at least 4 dimensions (T, C, H, W), got shape {tuple(video.shape)}")
+        return video
+
+
+class Mask(TVTensor):
+    """Masks of shape ``(..., H, W)``: class numbers per pixel, or one boolean plane per object."""
+
+    def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Mask:
+        return cls._from(data, dtype, device, requires_grad)
+
+
+class BoundingBoxes(TVTensor):
+    """Boxes of shape ``(N, 4)`` in an image.
+
+    Args:
+        data: the boxes.
+        format: a :class:`BoundingBoxFormat` or its name.
+        canvas_size: ``(height, width)`` of the image.
+
+    Raises:
+        ValueError: if the last dimension does not have size 4.
+    """
+
+    format: BoundingBoxFormat
+    canvas_size: tuple[int, int]
+
+    def __new__(
+        cls,
+        data: Any,
+        *,
+        format: BoundingBoxFormat | str,
+        canvas_size: tuple[int, int],
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool | None = None,
+    ) -> BoundingBoxes:
+        boxes = cls._from(data, dtype, device, requires_grad)
+        if boxes.ndim == 1:
+            boxes = boxes.unsqueeze(0).as_subclass(cls)
+        if boxes.ndim != 2 or boxes.shape[-1] != 4:
+            raise ValueError(f"Expected boxes of shape (N, 4), got {tuple(boxes.shape)}")
+        boxes.format = BoundingBoxFormat[format.upper()] if isinstance(format, str) else format
+        boxes.canvas_size = tuple(canvas_size)
+        return boxes
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        plain = repr(self.as_subclass(torch.Tensor)).replace("tensor", "BoundingBoxes", 1)
+        return f"{plain[:-1]}, format={self.format}, canvas_size={self.canvas_size})"
+
+
+def wrap(wrappee: torch.Tensor, *, like: TVTensor, **kwargs: Any) -> TVTensor:
+    """Give a plain tensor the type of ``like``, and for boxes its format and canvas size unless given anew."""
+    wrapped = wrappee.as_subclass(type(like))
+    if isinstance(like, BoundingBoxes):
+        wrapped.format = kwargs.get("format", like.format)
+        wrapped.canvas_size = tuple(kwargs.get("canvas_size", like.canvas_size))
+    return wrapped

@@ -579,7 +579,7 @@ def test_transforms_invert_and_know_their_jacobian(name):
     np.testing.assert_allclose(transform.inv.log_abs_det_jacobian(y, x).sum().item(), -log_det)
 
     def coordinates(x):
-        """As many coordinates of the image as x has: a simplex or a Cholesky factor is known by part of it."""
+        """As many coordinates of the image as x has, which determine the others."""
         y = transform(x)
         if name == "CorrCholeskyTransform":
             return tril_matrix_to_vec(y, -1)

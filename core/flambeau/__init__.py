@@ -9,25 +9,89 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
-from . import autograd
+import math as _math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from . import _tensor, aliases, backend, dtypes, op, ops, version
+from ._tensor import Tensor
+from .creation import tensor
 from .autograd import forward_ad as _forward_ad
-from . import ops as _ops
-from . import creation as _creation
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .devices import device, get_default_device, set_default_device
-from .dtypes import (
-    bfloat16, can_cast, cdouble, cfloat, complex64, complex128, double, dtype, finfo, float16, float32, float64,
-    get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types, short, uint8, uint16, uint32, uint64,
-)
-from .dtypes import bool_ as bool
-from .dtypes import float_ as float
-from .dtypes import int_ as int
 from .dispatch import broadcast_shapes
-from .op import PUBLIC as _PUBLIC
+from .dtypes import (
+    bfloat16,
+    can_cast,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    half,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    promote_types,
+    short,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
 from .parameter import Parameter as _Parameter
 from .printing import set_printoptions
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .settings import *
 from .size import Size
-from ._tensor import Tensor
+from .storage import TypedStorage, UntypedStorage, make_storage_classes
 from .version import __version__
 
-globals().update(_PUBLIC)
+e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
+
+# Everything else is generated: operations, and the types of old.
+globals().update(op.PUBLIC)
+globals().update(TENSOR_TYPES["cpu"])
+globals().update(make_storage_classes())
+Storage = globals()["FloatStorage"]
+bool, float, int = dtypes.bool_, dtypes.float_, dtypes.int_
+
+# Packages above the core, imported when first asked for.
+_FACES = {
+    "nn": "flambeau_nnlib.nn",
+    "optim": "flambeau_nnlib.optim",
+    "multiprocessing": "flambeau_nnlib.multiprocessing",
+    "distributions": "flambeau_nnlib.distributions",
+    "distributed": "flambeau_nnlib.distributed",
+    "amp": "flambeau_nnlib.amp",
+    "hub": "flambeau_nnlib.hub",
+    "legacy": "flambeau_nnlib.legacy",
+    "utils.data": "flambeau_nnlib.data",
+    "utils.checkpoint": "flambeau_nnlib.checkpoint",
+    "utils.model_zoo": "flambeau_nnlib.model_zoo",
+    "utils.ffi": "flambeau_nnlib.ffi",
+}
+for _name, _target in _FACES.items():
+    aliases.alias(f"flambeau.{_name}", _target)
+
+if _TYPE_CHECKING:
+    from flambeau_nnlib import amp, distributed, distributions, hub, multiprocessing, nn, optim
+
+
+def __getattr__(name: str) -> _Any:
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    if not name.startswith("__") and find_spec(f"flambeau.{name}") is not None:
+        return import_module(f"flambeau.{name}")
+    raise AttributeError(f"module 'flambeau' has no attribute '{name}'")

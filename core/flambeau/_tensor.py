@@ -52,7 +52,7 @@ class Tensor:
     __array_priority__ = 1000  # NumPy's operators give way to ours
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .legacy import construct
+        from .tensor_types import construct
 
         return construct(cls, *args, **kwargs)
 

@@ -178,6 +178,32 @@ class Backend:
         """Whether writing to one array may change the other."""
         return array is other
 
+    def is_pinned(self, array: Array) -> bool:
+        """Whether the array lies in page-locked host memory."""
+        return False
+
+    def pin(self, array: Array) -> Array:
+        """A copy in page-locked memory, where a device of this process can use one; else the array."""
+        return array
+
+    def is_shared(self, array: Array) -> bool:
+        """Whether other processes can see the array's memory."""
+        return False
+
+    def share(self, array: Array) -> Array:
+        """A copy in memory that other processes can see."""
+        raise RuntimeError(f"the {self.name} backend cannot share memory between processes")
+
+    def get_num_threads(self) -> int:
+        """How many threads the kernels use."""
+        return 1
+
+    def set_num_threads(self, count: int) -> None:
+        """Let the kernels use ``count`` threads, where the library can be told."""
+
+    def record_stream(self, array: Array, stream: Any) -> None:
+        """Keep the array's memory until the work queued on a stream is done."""
+
     def to_dlpack(self, array: Array, **kwargs: Any) -> Any:
         """A DLPack capsule of the array."""
         return array.__dlpack__(**{key: value for key, value in kwargs.items() if value is not None})

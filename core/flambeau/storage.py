@@ -67,3 +67,229 @@ def _put_back(view: Tensor, array: Any) -> Tensor:
 
 def _replay(parent: Tensor, record: Any, params: tuple[Any, ...], view: Tensor) -> Any:
     return parent._kind[record.name][0](parent._array, *params)
+
+
+# --- the public faces ---------------------------------------------------------------------------------------------
+
+
+class _Memory:
+    """All memory of a tensor, as one dimension of elements."""
+
+    def __init__(self, flat: Tensor) -> None:
+        self._flat = flat
+
+    @property
+    def device(self) -> Any:
+        return self._flat.device
+
+    @property
+    def is_cuda(self) -> bool:
+        return self._flat.is_cuda
+
+    def data_ptr(self) -> int:
+        """The address of the memory."""
+        return self._flat.data_ptr()
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._flat.numel()
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._flat.element_size()
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._flat.numel() * self._flat.element_size()
+
+    def tolist(self) -> list[Any]:
+        """The elements as a list."""
+        return self._flat.tolist()  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.data_ptr() == other.data_ptr() and len(self) == len(other)  # type: ignore
+
+    def __hash__(self) -> int:
+        return hash(self.data_ptr())
+
+    def fill_(self, value: Any) -> Any:
+        """Set every element."""
+        self._flat.fill_(value)  # type: ignore[attr-defined]
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
+        """Overwrite the elements with those of another storage."""
+        self._flat.copy_(source._flat)  # type: ignore[attr-defined]
+        return self
+
+    def resize_(self, size: int) -> Any:
+        """Change the number of elements, keeping those that remain; tensors made before keep the old memory."""
+        flat = self._flat.new_empty(size)  # type: ignore[attr-defined]
+        kept = min(size, len(self))
+        flat[:kept] = self._flat[:kept]  # type: ignore[index]
+        self._flat = flat
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes can see the memory."""
+        return self._flat.is_shared()  # type: ignore[attr-defined, no-any-return]
+
+    def share_memory_(self) -> Any:
+        """Move the memory to where other processes can see it."""
+        self._flat.share_memory_()  # type: ignore[attr-defined]
+        return self
+
+    def is_pinned(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {value}\n" for value in self.tolist())
+        return f"{lines}[{self._title()}]"
+
+    def _title(self) -> str:
+        raise NotImplementedError
+
+
+class TypedStorage(_Memory):
+    """Memory as elements of one dtype: what ``tensor.storage()`` gives.
+
+    >>> import flambeau as torch
+    >>> torch.zeros(2, 2)[1].storage().size()
+    4
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return object.__new__(cls)
+
+    def __init__(self, *args: Any, dtype: Any = None, device: Any = None, wrap_storage: Any = None, **unknown: Any) -> None:
+        from .creation import empty, tensor
+
+        dtype = getattr(type(self), "dtype_of_class", None) or dtype
+        if wrap_storage is not None:
+            flat = wrap_storage.as_tensor(dtype)
+        elif args and hasattr(args[0], "_array"):
+            flat = args[0]
+        elif args and not isinstance(args[0], int):
+            flat = tensor(list(args[0]), dtype=dtype, device=device)
+        else:
+            flat = empty(*(args or (0,)), dtype=dtype, device=device)
+        super().__init__(flat)
+
+    @property
+    def dtype(self) -> Any:
+        return self._flat.dtype
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(_bytes_of(self._flat))
+
+    def as_tensor(self, dtype: Any) -> Tensor:
+        """The memory as a one-dimensional tensor."""
+        return self._flat if dtype is self._flat.dtype else self._flat.view(dtype)  # type: ignore
+
+    def type(self, dtype: Any = None) -> Any:
+        """The name of the storage's type, such as ``torch.FloatStorage``."""
+        return f"torch.{self._flat.dtype.legacy_name}Storage"
+
+    def pickle_storage_type(self) -> str:
+        return f"{self._flat.dtype.legacy_name}Storage"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._flat[index]  # type: ignore[index]
+        return TypedStorage(found) if isinstance(index, slice) else found.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._flat[index] = value  # type: ignore[index]
+
+    def clone(self) -> TypedStorage:
+        """A copy."""
+        return type(self)(self._flat.clone())  # type: ignore[attr-defined]
+
+    def _title(self) -> str:
+        return f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}"
+
+
+class UntypedStorage(_Memory):
+    """Memory as bytes: what ``tensor.untyped_storage()`` gives."""
+
+    def __init__(self, data: Any = 0, *, device: Any = None) -> None:
+        from . import dtypes
+        from .creation import empty, tensor
+
+        if hasattr(data, "_array"):
+            flat = data
+        elif isinstance(data, int):
+            flat = empty(data, dtype=dtypes.uint8, device=device)
+        else:
+            flat = tensor(list(data), dtype=dtypes.uint8, device=device)
+        super().__init__(flat)
+
+    @classmethod
+    def from_buffer(cls, data: Any, **options: Any) -> UntypedStorage:
+        """A storage holding a copy of an object with the buffer protocol."""
+        from . import dtypes
+        from .creation import empty, frombuffer
+
+        if not len(data):
+            return cls(empty(0, dtype=dtypes.uint8))
+        return cls(frombuffer(bytearray(data), dtype=dtypes.uint8))
+
+    def tobytes(self) -> bytes:
+        """A copy of the bytes."""
+        return self._flat.cpu().numpy().tobytes()  # type: ignore
+
+    def untyped(self) -> UntypedStorage:
+        return self
+
+    def as_tensor(self, dtype: Any) -> Tensor:
+        """The memory as a one-dimensional tensor of a dtype."""
+        return self._flat if dtype is self._flat.dtype else self._flat.view(dtype)  # type: ignore
+
+    def clone(self) -> UntypedStorage:
+        """A copy."""
+        return UntypedStorage(self._flat.clone())  # type: ignore[attr-defined]
+
+    def cpu(self) -> UntypedStorage:
+        """The bytes in the CPU's memory."""
+        return UntypedStorage(self._flat.cpu())  # type: ignore[attr-defined]
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._flat[index]  # type: ignore[index]
+        return UntypedStorage(found) if isinstance(index, slice) else found.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._flat[index] = value  # type: ignore[index]
+
+    def _title(self) -> str:
+        return f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
+
+
+def _bytes_of(flat: Tensor) -> Tensor:
+    from . import dtypes
+
+    return flat.view(dtypes.uint8)  # type: ignore
+
+
+def flat_memory(tensor: Tensor) -> Tensor:
+    """All memory that a tensor is a view of, as a one-dimensional tensor that shares it."""
+    from ._tensor import wrap
+
+    flat = wrap(tensor._kind.backend.root(tensor._array)[0], tensor._kind)
+    flat._storage = tensor._storage or tensor._own_storage()
+    return flat
+
+
+def make_storage_classes() -> dict[str, type[TypedStorage]]:
+    """``FloatStorage`` and its like."""
+    from . import dtypes
+
+    classes = {}
+    for each in dtypes.ALL:
+        name = f"{each.legacy_name}Storage"
+        classes[name] = type(name, (TypedStorage,), {"dtype_of_class": each, "__module__": "flambeau"})
+    return classes

@@ -527,6 +527,9 @@ SCHEDULES = {
     "chained": lambda o, s: s.ChainedScheduler(
         [s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.9), s.CosineAnnealingLR(o, 6)]
     ),
+    "sequences": lambda o, s: s.SequentialLR(
+        o, [s.SequentialLR(o, [s.LinearLR(o, 0.5), s.StepLR(o, 3)], [4]), s.ExponentialLR(o, 0.5)], [9]
+    ),
     "nested": lambda o, s: s.SequentialLR(
         o,
         [s.ChainedScheduler([s.LinearLR(o), s.ExponentialLR(o, 0.9)]), s.PolynomialLR(o, 9)],
@@ -600,7 +603,7 @@ def stepped_by_number(library, schedule):
     return values
 
 
-CHAINABLE = {k: v for k, v in SCHEDULES.items() if not k.startswith(("sequential", "chained", "nested"))}
+CHAINABLE = {k: v for k, v in SCHEDULES.items() if not k.startswith(("seq", "chained", "nested"))}
 
 
 @pytest.mark.parametrize("schedule", CHAINABLE.values(), ids=CHAINABLE.keys())

@@ -9,7 +9,9 @@ from . import (  # noqa: F401
     indexing,
     joining,
     matrix,
+    memory,
     pointwise,
     reductions,
+    sampling,
     views,
 )

@@ -1,14 +1,17 @@
-"""PyTorch's file format: a zip archive of uncompressed records, each aligned so that it can be mapped into memory."""
+"""PyTorch's file format: a zip archive of uncompressed records, aligned to be mapped to memory."""
 
 from __future__ import annotations
 
 import mmap
 import struct
+from array import array
 from types import TracebackType
 from typing import IO, Any
 from zipfile import ZIP64_LIMIT, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-__all__ = ["ArchiveReader", "ArchiveWriter", "is_archive"]
+from ..dtypes import dtype
+
+__all__ = ["ArchiveReader", "ArchiveWriter", "is_archive", "swap_bytes"]
 
 ALIGNMENT = 64
 MAGIC = b"PK\x03\x04"
@@ -25,11 +28,10 @@ def is_archive(file: IO[bytes]) -> bool:
 
 
 class ArchiveWriter:
-    """Writes records ``root/name``, their data aligned to 64 bytes."""
+    """Writes records, their data aligned to 64 bytes."""
 
-    def __init__(self, file: IO[bytes], root: str) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._zip = ZipFile(file, "w", ZIP_STORED)
-        self._root = root
 
     def __enter__(self) -> ArchiveWriter:
         return self
@@ -40,14 +42,14 @@ class ArchiveWriter:
         self._zip.close()
 
     def write(self, name: str, data: Any) -> None:
-        record = ZipInfo(f"{self._root}/{name}", date_time=(1980, 1, 1, 0, 0, 0))
+        record = ZipInfo(f"archive/{name}", date_time=(1980, 1, 1, 0, 0, 0))
         record.external_attr = 0o644 << 16
         record.extra = self._padding(record, memoryview(data).nbytes)
         self._zip.writestr(record, data)
         record.extra = b""  # the directory at the end of the archive does without
 
     def _padding(self, record: ZipInfo, size: int) -> bytes:
-        """An extra field, under the id that PyTorch gives it, that moves the data to the next aligned position."""
+        """An extra field, under the id PyTorch gives it, that moves the data to the next aligned position."""
         file: Any = self._zip.fp
         zip64 = _ZIP64_SIZE if size * 1.05 > ZIP64_LIMIT else 0
         data_start = file.tell() + _HEADER_SIZE + len(record.filename.encode()) + zip64 + 4
@@ -97,3 +99,13 @@ class ArchiveReader:
         header = self._file.read(_HEADER_SIZE)
         name_size, extra_size = struct.unpack("<HH", header[26:30])
         return record.header_offset + _HEADER_SIZE + name_size + extra_size, record.file_size
+
+
+def swap_bytes(data: bytearray | memoryview | bytes, dtype: dtype) -> bytes:
+    """The same elements in the other byte order."""
+    size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if size == 1:
+        return bytes(data)
+    numbers = array({2: "H", 4: "I", 8: "Q"}[size], bytes(data))
+    numbers.byteswap()
+    return numbers.tobytes()

@@ -73,11 +73,11 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def restorer(map_location: Any) -> Restorer:
-    """The function from a storage and its saved location to the storage in the place ``map_location`` says."""
+    """The function from a storage and its saved location to the storage where ``map_location`` says."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, Mapping):
-        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+        return lambda storage, saved: default_restore_location(storage, map_location.get(saved, saved))
     if isinstance(map_location, bytes):
         map_location = map_location.decode()
     if isinstance(map_location, str | torch.device):
@@ -92,20 +92,18 @@ def restorer(map_location: Any) -> Restorer:
 
 def validate_cuda_device(location: str) -> int:
     """Return the index of the CUDA device that ``location`` names.  RuntimeError if it is not there."""
-    advice = (
-        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
-        "to map your storages to the CPU."
-    )
     if not torch.cuda.is_available():
         raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. " + advice
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
+            "If you are running on a CPU-only machine, please use torch.load with "
+            "map_location=torch.device('cpu') to map your storages to the CPU."
         )
     index = torch.device(location).index or 0
     count = torch.cuda.device_count()
     if index >= count:
         raise RuntimeError(
-            f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {count}. "
-            "Please use torch.load with map_location to map your storages to an existing device."
+            f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is "
+            f"{count}. Please use torch.load with map_location to map your storages to an existing device."
         )
     return index
 

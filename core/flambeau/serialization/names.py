@@ -113,13 +113,15 @@ def known() -> dict[str, Any]:
 
 
 def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
-    """The module and name under which PyTorch knows a class, function or constant; None if it is not flambeau's.
+    """PyTorch's module and name for a class, function or constant; None if it is not one of flambeau's.
 
     ``name`` is the name of a constant, which, unlike a class, cannot be asked for it.
     """
     if id(thing) in _known_names():
         module, _, name = _known_names()[id(thing)].rpartition(".")
         return module, name
+    if isinstance(thing, StorageType):
+        return "torch", thing.name
     if name is not None:
         return ("torch", name) if _is_ours(type(thing).__module__) else None
     if not _is_ours(thing.__module__):
@@ -135,7 +137,7 @@ def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
 
 
 def may_be_called(thing: Any, module: str, name: str) -> bool:
-    """Whether ``module.name`` is PyTorch's name for ``thing``: where it is public, or in some module below that."""
+    """Whether PyTorch may call ``thing`` so: where it is public, or in a module below that."""
     own = torch_name(thing)
     return own is not None and own[1] == name and f"{module}.".startswith(f"{own[0]}.")
 
@@ -146,7 +148,7 @@ def _known_names() -> dict[int, str]:
 
 
 def _is_ours(module: str | None) -> bool:
-    return module is not None and module.partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
+    return (module or "").partition(".")[0] in ("flambeau", "flambeau_nnlib", "flambeau_vision")
 
 
 def public(module: str, name: str) -> Any:

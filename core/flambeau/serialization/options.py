@@ -50,7 +50,7 @@ _safe_globals: list[SafeGlobal] = []
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """Return the byte order assumed in files that do not say theirs; None, which is little-endian, unless set."""
+    """Return the byte order assumed in files that do not say theirs; None stands for little-endian."""
     return _load_endianness
 
 
@@ -78,7 +78,7 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Ask for checksums in saved files, or not.  They are written in any case, and never needed by ``load``."""
+    """Ask for checksums in saved files, or not.  They are written in any case, and ``load`` needs none."""
     global _computes_crc32
     _computes_crc32 = compute_crc32
 

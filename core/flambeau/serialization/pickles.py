@@ -92,13 +92,19 @@ class _Dispatch(dict[int, Any]):
         raise pickle.UnpicklingError(f"Unsupported operand {opcode}")
 
 
+def _opcodes(names: str) -> list[int]:
+    return [ord(getattr(pickle, name)) for name in names.split()]
+
+
 # Opcodes that put together numbers, text and the built-in containers; those that do more are methods below.
-_PLAIN_OPCODES = [getattr(pickle, name)[0] for name in """
-    MARK STOP POP POP_MARK DUP NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT
-    BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8 STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE BINUNICODE8
-    SHORT_BINUNICODE EMPTY_LIST LIST EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_DICT DICT EMPTY_SET FROZENSET
-    GET BINGET LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE PROTO FRAME GLOBAL STACK_GLOBAL
-""".split()]  # fmt: skip
+_PLAIN_OPCODES = _opcodes("""
+    MARK STOP POP POP_MARK DUP PROTO FRAME GLOBAL STACK_GLOBAL
+    GET BINGET LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE
+    NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT
+    STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE BINUNICODE8 SHORT_BINUNICODE
+    BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8 EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3
+    EMPTY_LIST LIST EMPTY_DICT DICT EMPTY_SET FROZENSET
+""")
 
 
 class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
@@ -212,7 +218,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
             )
 
     dispatch = _Dispatch(
-        {code: _pickle._Unpickler.dispatch[code] for code in _PLAIN_OPCODES}
+        {opcode: _pickle._Unpickler.dispatch[opcode] for opcode in _PLAIN_OPCODES}
         | {
             pickle.REDUCE[0]: call,
             pickle.NEWOBJ[0]: make,

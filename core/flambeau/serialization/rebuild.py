@@ -8,11 +8,12 @@ from typing import Any
 
 import flambeau as torch
 
-from ..dtype import uint16, uint32, uint64
+from ..dtypes import uint16, uint32, uint64
 
 __all__ = [
     "copy_sharing_storage",
     "from_type",
+    "on_storage",
     "parameter",
     "parameter_with_state",
     "plain_tensor",
@@ -63,13 +64,13 @@ def _state(source: torch.Tensor) -> dict[str, Any]:
 
 
 def copy_sharing_storage(source: torch.Tensor, memo: dict[Any, Any]) -> torch.Tensor:
-    """A copy of a tensor for ``deepcopy``: tensors that share a storage have copies that share a copy of it."""
+    """A copy of a tensor for ``deepcopy``; tensors that share a storage have copies that share one."""
     storage = source.untyped_storage()
     copies = memo.setdefault("flambeau storages", {})
     key = (str(storage.device), storage.data_ptr() or id(source))
     if key not in copies:
         copies[key] = (storage.clone(), storage)  # the original is kept, for its address is the key
-    return _on_storage(copies[key][0], source.dtype, source.storage_offset(), source.size(), source.stride())
+    return on_storage(copies[key][0], source.dtype, source.storage_offset(), source.size(), source.stride())
 
 
 # --- putting together ---
@@ -101,14 +102,14 @@ def tensor_of_dtype(
 ) -> torch.Tensor:
     """A tensor on a storage that does not know the dtype of its elements."""
     untyped = storage.untyped()
-    return _finish(_on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
+    return _finish(on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
 
 
 def plain_tensor(
     storage: torch.TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]
 ) -> torch.Tensor:
     """A tensor as the oldest files have it."""
-    return _on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
+    return on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
 
 def parameter(data: torch.Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
@@ -127,14 +128,17 @@ def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], st
     return _set_state(made, state)
 
 
-def _on_storage(
+def on_storage(
     storage: torch.UntypedStorage, dtype: torch.dtype, offset: int, size: Sequence[int], stride: Sequence[int]
 ) -> torch.Tensor:
+    """A tensor of elements in a storage.  RuntimeError if they would not all be inside of it."""
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
     return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
 
 
-def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]) -> None:
+def _check_bounds(
+    nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]
+) -> None:
     """A file must not have us read, or write, outside of the storage."""
     if offset < 0 or len(size) != len(stride) or any(number < 0 for number in (*size, *stride)):
         raise RuntimeError(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
-import stat
+import shutil
 import struct
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 import flambeau as torch
@@ -35,8 +37,8 @@ def save(
 ) -> None:
     """Write an object to a file that :func:`load`, and PyTorch's own, can read.
 
-    Tensors that share memory share it again when loaded; all of a tensor's storage is saved even where the tensor
-    is a view of a part.  A file on disk appears complete or not at all.
+    Tensors that share memory share it again when loaded; all of a tensor's storage is saved even where the
+    tensor is a view of a part.  A file on disk appears complete or not at all.
 
     Args:
         obj: tensors, containers of them, modules, or anything else that can be pickled.
@@ -64,8 +66,95 @@ def save(
     base = standard_pickler() if pickle_module is pickle else pickler_class(pickle_module.Pickler)
     with _opened(f) as file:
         if _use_new_zipfile_serialization:
-            name = os.path.splitext(os.path.basename(f))[0] if isinstance(f, str | os.PathLike) else "archive"
-            with ArchiveWriter(file, name or "archive") as archive:
+            with ArchiveWriter(file) as archive:
                 _save_archive(obj, archive, base, pickle_protocol, not _disable_byteorder_record)
         else:
             _save_legacy(obj, file, base, pickle_protocol)
+
+
+def _save_archive(obj: object, archive: ArchiveWriter, base: type, protocol: int, byteorder: bool) -> None:
+    storages = _Storages()
+    pickled = io.BytesIO()
+    base(pickled, protocol, storages.persistent_id).dump(obj)
+    archive.write("data.pkl", pickled.getvalue())
+    if byteorder:
+        archive.write("byteorder", sys.byteorder.encode())
+    for key, (storage, _) in storages.by_key.items():
+        archive.write(f"data/{key}", bytes(storage.nbytes()) if is_skipping_data() else storage.tobytes())
+
+
+def _save_legacy(obj: object, file: IO[bytes], base: type, protocol: int) -> None:
+    """Write several pickles one after the other, then the storages, each after the number of its elements."""
+    system = {
+        "protocol_version": PROTOCOL_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 8},
+    }
+    for header in (MAGIC_NUMBER, PROTOCOL_VERSION, system):
+        pickle.dump(header, file, protocol=protocol)
+    storages = _Storages(legacy=True)
+    base(file, protocol, storages.persistent_id).dump(obj)
+    pickle.dump(list(storages.by_key), file, protocol=protocol)
+    for storage, itemsize in storages.by_key.values():
+        file.write(struct.pack("<q", storage.nbytes() // itemsize))
+        file.write(storage.tobytes())
+
+
+class _Storages:
+    """The storages met in pickling, each once, and what stands for them in the pickle."""
+
+    def __init__(self, legacy: bool = False) -> None:
+        self.by_key: dict[str, tuple[torch.UntypedStorage, int]] = {}  # and the size of their elements
+        self._seen: dict[Any, tuple[str, torch.dtype]] = {}
+        self._legacy = legacy
+
+    def persistent_id(self, thing: Any) -> tuple[Any, ...] | None:
+        if isinstance(thing, torch.TypedStorage):
+            storage, dtype, numel = thing.untyped(), thing.dtype, thing.size()
+            kind: Any = storage_type(dtype)
+        elif isinstance(thing, torch.UntypedStorage):
+            storage, dtype, numel = thing, torch.uint8, thing.nbytes()
+            kind = torch.UntypedStorage
+        else:
+            return None
+        saved_id = ("storage", kind, self._key(storage, dtype), location_tag(storage), numel)
+        return (*saved_id, None) if self._legacy else saved_id
+
+    def _key(self, storage: torch.UntypedStorage, dtype: torch.dtype) -> str:
+        memory = (str(storage.device), storage.data_ptr() or id(storage))
+        key, seen_dtype = self._seen.setdefault(memory, (str(len(self._seen)), dtype))
+        if seen_dtype != dtype and storage.data_ptr():
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different types"
+            )
+        self.by_key.setdefault(key, (storage, dtype.itemsize))
+        return key
+
+
+@contextmanager
+def _opened(f: Any) -> Iterator[IO[bytes]]:
+    """A file to write to.  A path gets its file when all has been written, or keeps the one it has."""
+    if not isinstance(f, str | os.PathLike):
+        yield f
+        if hasattr(f, "flush"):
+            f.flush()
+        return
+    path = os.path.realpath(f)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {os.path.dirname(os.fspath(f))} does not exist.")
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe
+        with open(path, "wb") as file:
+            yield file
+        return
+    temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        if os.path.exists(path):
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise

@@ -97,9 +97,10 @@ def clear_autocast_cache() -> None:
 class autocast:
     """A region, as a context or a decorator, in which operations choose the precision they run in.
 
-    Matrix products and convolutions run in ``dtype`` (default: bfloat16 on the CPU, else float16). Operations that
-    need the range, such as losses, run in float32. All others take what they get. Wrap the forward pass and the loss,
-    not the backward pass. See Micikevicius et al., `Mixed Precision Training <https://arxiv.org/abs/1710.03740>`_.
+    Matrix products and convolutions run in ``dtype`` (default: bfloat16 on the CPU, else float16).
+    Operations that need the range, such as losses, run in float32. All others take what they get. Wrap the
+    forward pass and the loss, not the backward pass. See Micikevicius et al., `Mixed Precision Training
+    <https://arxiv.org/abs/1710.03740>`_.
 
     Raises ValueError if ``device_type`` is not a string, RuntimeError if there is no such device type.
     Warns, and does nothing, for a dtype other than bfloat16 and float16, or without the device.
@@ -132,7 +133,8 @@ class autocast:
             device = self.device.upper()
             reason = (
                 f"In {device} autocast, but the target dtype is not supported. Disabling autocast.\n"
-                f"{device} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED_DTYPES))} currently."
+                f"{device} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED_DTYPES))} "
+                "currently."
             )
         else:
             return True
@@ -153,8 +155,8 @@ class autocast:
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):
             raise TypeError(
-                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast "
-                "as a context manager? For example:\n    with torch.autocast(device_type=...):\n"
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use "
+                "autocast as a context manager? For example:\n    with torch.autocast(device_type=...):\n"
                 "        output = model(input)"
             )
 
@@ -226,9 +228,9 @@ def _find_cast(policy: str, device_type: str, arguments: Any) -> Callable[[torch
         raise RuntimeError(
             "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
             "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
-            "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
-            "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
-            "safe to autocast."
+            "In this case, combine the two layers using "
+            "torch.nn.functional.binary_cross_entropy_with_logits\nor torch.nn.BCEWithLogitsLoss.  "
+            "binary_cross_entropy_with_logits and BCEWithLogits are\nsafe to autocast."
         )
     if policy == FAST:
         return lambda tensor: _cast_cached(tensor, fast) if _is_eligible(tensor, device_type) else tensor
@@ -246,7 +248,9 @@ def _is_eligible(tensor: torch.Tensor, device_type: str) -> bool:
 
 
 def _cast_cached(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    if tensor.dtype != torch.float32 or not (tensor.requires_grad and tensor.is_leaf and _state.cache_enabled):
+    if tensor.dtype != torch.float32 or not (
+        tensor.requires_grad and tensor.is_leaf and _state.cache_enabled
+    ):
         return tensor.to(dtype)
     # A cast made under no_grad has no history, and must not be used outside of it.
     key = id(tensor), dtype, torch.is_grad_enabled()
@@ -287,8 +291,8 @@ def custom_fwd(
 ) -> Callable[..., Any]:
     """Decorator for ``forward`` of a custom autograd Function, to go with :func:`custom_bwd`.
 
-    With ``cast_inputs``, in an autocast region the floating-point tensors among the arguments are cast to that dtype,
-    and ``forward`` runs with autocast off. Raises ValueError if ``device_type`` is not a string.
+    With ``cast_inputs``, in an autocast region the floating-point tensors among the arguments are cast to
+    that dtype, and ``forward`` runs with autocast off. Raises ValueError if ``device_type`` is not a string.
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -308,7 +312,7 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorator for ``backward`` of a custom autograd Function: it runs with the autocast settings of ``forward``."""
+    """Decorator for ``backward`` of a custom autograd Function: run with the settings of ``forward``."""
     _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
@@ -325,8 +329,14 @@ def _cast(value: Any, device_type: str, dtype: torch.dtype) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(dtype) if _is_eligible(value, device_type) else value
     if isinstance(value, Mapping):
-        return {_cast(key, device_type, dtype): _cast(item, device_type, dtype) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes) and type(value).__module__ != "numpy":
+        return {
+            _cast(key, device_type, dtype): _cast(item, device_type, dtype) for key, item in value.items()
+        }
+    if (
+        isinstance(value, Iterable)
+        and not isinstance(value, str | bytes)
+        and type(value).__module__ != "numpy"
+    ):
         items = (_cast(item, device_type, dtype) for item in value)
         return type(value)(items) if isinstance(value, list | tuple) else items
     return value

@@ -32,12 +32,13 @@ class _Progress:
 class GradScaler:
     """Multiplies the loss by a factor, divides the gradients by it, and adapts the factor.
 
-    If gradients overflow, the optimizer's step is left out and the factor is multiplied by ``backoff_factor``. After
-    ``growth_interval`` steps without that it is multiplied by ``growth_factor``. In each iteration call ``scale``,
-    ``step`` and ``update``. See Micikevicius et al., `Mixed Precision Training <https://arxiv.org/abs/1710.03740>`_.
+    If gradients overflow, the optimizer's step is left out and the factor is multiplied by
+    ``backoff_factor``. After ``growth_interval`` steps without that it is multiplied by ``growth_factor``.
+    In each iteration call ``scale``, ``step`` and ``update``. See Micikevicius et al., `Mixed Precision
+    Training <https://arxiv.org/abs/1710.03740>`_.
 
-    Raises AssertionError if ``growth_factor`` <= 1 or ``backoff_factor`` >= 1. With ``enabled=False`` everything passes
-    through.
+    Raises AssertionError if ``growth_factor`` <= 1 or ``backoff_factor`` >= 1. With ``enabled=False``
+    everything passes through.
 
     >>> import flambeau as torch
     >>> weight = torch.ones(1, requires_grad=True)
@@ -110,7 +111,7 @@ class GradScaler:
                 )
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of ``optimizer`` by the scale factor now, so that they can be clipped or looked at.
+        """Divide the gradients of ``optimizer`` by the scale factor now, to clip them or look at them.
 
         Raises RuntimeError if that is done twice in an iteration, ValueError for float16 gradients.
         """
@@ -119,7 +120,9 @@ class GradScaler:
         self._check_scaled("unscale_")
         progress = self._progress[id(optimizer)]
         if progress.stage is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()."
+            )
         if progress.stage is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = self._scale.double().reciprocal().float()
@@ -149,7 +152,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
-        """Adapt the scale factor to this iteration, or set it to ``new_scale``, a float or a tensor of one element."""
+        """Adapt the scale factor to this iteration, or set it to a float or one-element tensor."""
         if not self._enabled:
             return
         self._check_scaled("update")
@@ -160,8 +163,8 @@ class GradScaler:
         else:
             if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
                 raise AssertionError(
-                    "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
-                    "requires_grad=False."
+                    "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor "
+                    "with requires_grad=False."
                 )
             self._scale.copy_(new_scale)
         self._progress.clear()
@@ -236,7 +239,8 @@ class GradScaler:
             return
         if not state_dict:
             raise RuntimeError(
-                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+                "The source state dict is empty, possibly because it was saved from a disabled instance of "
+                "GradScaler."
             )
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]
@@ -251,8 +255,8 @@ class GradScaler:
         if self._enabled:
             if self._progress:
                 raise AssertionError(
-                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
-                    "scaler.update()."
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the "
+                    "end after scaler.update()."
                 )
             state["_init_scale"] = self.get_scale()
             state["_init_growth_tracker"] = self._get_growth_tracker()
@@ -270,7 +274,7 @@ def _gradients(optimizer: Any) -> Iterable[torch.Tensor]:
 
 
 def _unscale(gradients: Iterable[torch.Tensor], inverse_scale: torch.Tensor) -> list[torch.Tensor]:
-    """Multiply in place; for each device, return a scalar that is 1 if a gradient there is infinite or NaN, else 0."""
+    """Multiply in place; return, for each device, whether a gradient there is infinite or NaN."""
     found: dict[torch.device, torch.Tensor] = {}
     with torch.no_grad():
         for gradient in gradients:

@@ -18,31 +18,31 @@ def _names(text: str) -> frozenset[str]:
 
 _PRODUCTS = _names("""
     addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d einsum inner linalg_matrix_power linalg_multi_dot linalg_vecdot linear matmul matrix_power mm
-    multi_head_attention_forward prelu scaled_dot_product_attention
+    conv_transpose3d einsum inner linalg_matrix_power linalg_multi_dot linalg_vecdot linear matmul
+    matrix_power mm multi_head_attention_forward prelu scaled_dot_product_attention
 """)
 
 _LOSSES = _names("""
-    binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss
-    margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss smooth_l1_loss
-    soft_margin_loss triplet_margin_loss
+    binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss
+    kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss
+    poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss
 """)
 
 _CPU_FLOAT32 = _LOSSES | _names("""
     adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
-    cholesky_solve ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft
-    fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf grid_sample
-    grid_sampler inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals
-    linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr
-    linalg_solve linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve lu_solve max_pool3d max_unpool2d
-    max_unpool3d nanquantile orgqr ormqr pinverse polar prod qr quantile stft svd trace triangular_solve
-    view_as_complex
+    cholesky_solve ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft
+    fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d
+    geqrf grid_sample grid_sampler inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
+    linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex
+    linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
+    linalg_tensorsolve lu_solve max_pool3d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar
+    prod qr quantile stft svd trace triangular_solve view_as_complex
 """)
 
 _CUDA_FLOAT32 = _LOSSES | _names("""
-    acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate layer_norm
-    linalg_matrix_norm linalg_norm linalg_vector_norm log log10 log1p log2 log_softmax logsumexp norm pdist pow prod
-    reciprocal renorm rsqrt sinh softmax softmin softplus sum tan upsample
+    acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate
+    layer_norm linalg_matrix_norm linalg_norm linalg_vector_norm log log10 log1p log2 log_softmax logsumexp
+    norm pdist pow prod reciprocal renorm rsqrt sinh softmax softmin softplus sum tan upsample
 """)
 
 
@@ -57,7 +57,8 @@ POLICIES: dict[str, dict[str, str]] = {
         widest=_names("cat concat concatenate index_copy stack"),
     ),
     "cuda": _table(
-        fast=_PRODUCTS | _names("addmv addr gru gru_cell lstm lstm_cell mv rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"),
+        fast=_PRODUCTS
+        | _names("addmv addr gru gru_cell lstm lstm_cell mv rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"),
         float32=_CUDA_FLOAT32,
         widest=_names("""
             addcdiv addcmul atan2 bilinear cat concat concatenate cross dot grid_sample grid_sampler index_put

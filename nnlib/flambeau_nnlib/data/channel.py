@@ -1,8 +1,8 @@
 """How a batch gets from a worker to the main process: without copying it through a pipe.
 
-A batch is pickled with the memory of its arrays kept apart (protocol 5). Each large piece is written to a file in
-memory, and the file is handed over. Nobody but the kernel has to keep count: the memory is given back when the array
-that lies in it is gone, or with the processes, however they end.
+A batch is pickled with the memory of its arrays kept apart (protocol 5). Each large piece is written to a
+file in memory, and the file is handed over. Nobody but the kernel has to keep count: the memory is given
+back when the array that lies in it is gone, or with the processes, however they end.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def _map(connection: Connection) -> memoryview:
         memory = mmap.mmap(descriptor, 0)
     finally:
         os.close(descriptor)
-    # A mapping keeps a descriptor open. When those run short, as for one who collects all batches, copy instead.
+    # A mapping keeps a descriptor open. When those run short, as for one who collects all batches, copy
+    # instead.
     if descriptor > resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2:
         with memory:
             return memoryview(bytearray(memory))

@@ -19,8 +19,9 @@ def map_structure(
 ) -> Any:
     """A container like ``sample`` with ``function`` applied to each of ``parts``.
 
-    ``parts`` is a mapping with the keys of a mapping ``sample``, or else a sequence. Mutable containers are copied, so
-    that subclasses keep their attributes. Tuples without names for their fields become a ``tuple_type``.
+    ``parts`` is a mapping with the keys of a mapping ``sample``, or else a sequence. Mutable containers are
+    copied, so that subclasses keep their attributes. Tuples without names for their fields become a
+    ``tuple_type``.
     """
     if isinstance(sample, Mapping):
         items = {key: function(parts[key]) for key in sample}
@@ -90,7 +91,7 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Merge the samples of ``batch``: by ``collate_fn_map`` for the types in it, member by member for containers.
+    """Merge the samples of ``batch``: by ``collate_fn_map``, or member by member for containers.
 
     The map's functions are called as ``function(batch, collate_fn_map=collate_fn_map)``.
     Raises TypeError for a sample of any other type, RuntimeError for sequences of different lengths.
@@ -127,7 +128,9 @@ def _unknown(kind: Any) -> str:
     return f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
 
 
-def _collate_tensors(batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMap | None = None) -> torch.Tensor:
+def _collate_tensors(
+    batch: Sequence[torch.Tensor], *, collate_fn_map: CollateMap | None = None
+) -> torch.Tensor:
     return torch.stack(batch, 0)
 
 
@@ -168,8 +171,8 @@ default_collate_fn_map: CollateMap = {
 def default_collate(batch: Sequence[Any]) -> Any:
     """Merge samples into a batch, with a new first dimension for tensors.
 
-    Tensors and NumPy arrays are stacked, numbers become one tensor (floats are float64), text stays a list. Mappings,
-    named tuples and sequences are merged member by member; tuples become lists.
+    Tensors and NumPy arrays are stacked, numbers become one tensor (floats are float64), text stays a list.
+    Mappings, named tuples and sequences are merged member by member; tuples become lists.
 
     >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
     {'x': tensor([1, 2]), 'name': ['a', 'b']}

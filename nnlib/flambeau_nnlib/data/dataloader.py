@@ -31,9 +31,9 @@ class DataLoader(Generic[T_co]):
         batch_size: samples in a batch. None: no batches, each sample by itself.
         shuffle: visit the samples in a new random order in every epoch.
         sampler: the order of the indices, instead of ``shuffle``.
-        batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
-        num_workers: how many processes load. 0: load in this one.
-        collate_fn: makes a batch of a list of samples. Default: :func:`default_collate`; without batches,
+        batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and
+        ``drop_last``. num_workers: how many processes load. 0: load in this one. collate_fn: makes a batch
+        of a list of samples. Default: :func:`default_collate`; without batches,
             :func:`default_convert`.
         pin_memory: return tensors in pinned memory, if there is an accelerator.
         drop_last: leave out a last batch that is not full.
@@ -45,8 +45,9 @@ class DataLoader(Generic[T_co]):
         persistent_workers: keep the workers for the next epoch.
         in_order: return batches in the sampler's order. False: as they get ready.
 
-    Worker ``i`` seeds ``random``, ``torch`` and ``numpy.random`` with a number drawn from ``generator`` plus ``i``.
-    An exception in a worker is raised here, with the same type and the worker's traceback in its message.
+    Worker ``i`` seeds ``random``, ``torch`` and ``numpy.random`` with a number drawn from ``generator`` plus
+    ``i``. An exception in a worker is raised here, with the same type and the worker's traceback in its
+    message.
 
     Raises ValueError for options that contradict each other.
 
@@ -131,21 +132,21 @@ class DataLoader(Generic[T_co]):
     def _find_context(self, context: Any) -> Any:
         if self.num_workers == 0:
             raise ValueError(
-                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                f"num_workers={self.num_workers}"
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but "
+                f"got num_workers={self.num_workers}"
             )
         if isinstance(context, str):
             methods = multiprocessing.get_all_start_methods()
             if context not in methods:
                 raise ValueError(
-                    f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
-                    f"multiprocessing_context={context!r}"
+                    f"multiprocessing_context option should specify a valid start method in {methods!r}, "
+                    f"but got multiprocessing_context={context!r}"
                 )
             return multiprocessing.get_context(context)
         if not isinstance(context, multiprocessing.context.BaseContext):
             raise TypeError(
-                "multiprocessing_context option should be a valid context object or a string specifying the start "
-                f"method, but got multiprocessing_context={context}"
+                "multiprocessing_context option should be a valid context object or a string specifying the "
+                f"start method, but got multiprocessing_context={context}"
             )
         return context
 
@@ -191,13 +192,13 @@ class DataLoader(Generic[T_co]):
         else:
             limit = (
                 f"Our suggested max number of worker in current system is {cpus}"
-                f"{'' if knows_affinity else ' (`cpuset` is not taken into account)'}, which is smaller than what "
-                "this DataLoader is going to create."
+                f"{'' if knows_affinity else ' (`cpuset` is not taken into account)'}, which is smaller "
+                "than what this DataLoader is going to create."
             )
         warnings.warn(
-            f"This DataLoader will create {self.num_workers} worker processes in total. {limit} Please be aware that "
-            "excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to "
-            "avoid potential slowness/freeze if necessary.",
+            f"This DataLoader will create {self.num_workers} worker processes in total. {limit} Please be "
+            "aware that excessive worker creation might get DataLoader running slow or even freeze, lower "
+            "the worker number to avoid potential slowness/freeze if necessary.",
             stacklevel=3,
         )
 

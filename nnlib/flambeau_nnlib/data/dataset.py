@@ -52,8 +52,8 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """A stream of samples; subclasses define ``__iter__``.
 
-    With several workers each one iterates over its own copy, so ``__iter__`` (or the loader's ``worker_init_fn``)
-    asks :func:`get_worker_info` which share of the stream is its own.
+    With several workers each one iterates over its own copy, so ``__iter__`` (or the loader's
+    ``worker_init_fn``) asks :func:`get_worker_info` which share of the stream is its own.
 
     >>> class Count(IterableDataset):
     ...     def __iter__(self):
@@ -203,7 +203,8 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset[T_co]):
     """The samples of ``dataset`` at ``indices``, in that order.
 
-    A subclass that overrides ``__getitem__`` must override ``__getitems__`` too, since loaders call the latter.
+    A subclass that overrides ``__getitem__`` must override ``__getitems__`` too, since loaders call the
+    latter.
 
     >>> subset = Subset("abcdef", [4, 0])
     >>> subset[0], len(subset)
@@ -216,9 +217,9 @@ class Subset(Dataset[T_co]):
         cls = type(self)
         if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
             raise NotImplementedError(
-                f"{cls.__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and overriding "
-                "__getitem__, you must also override __getitems__ to ensure DataLoader works correctly with your "
-                "custom logic. A simple implementation:\n\n"
+                f"{cls.__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and "
+                "overriding __getitem__, you must also override __getitems__ to ensure DataLoader works "
+                "correctly with your custom logic. A simple implementation:\n\n"
                 "def __getitems__(self, indices):\n"
                 "    return [self.__getitem__(idx) for idx in indices]"
             )
@@ -247,8 +248,8 @@ def random_split(
 ) -> list[Subset[T_co]]:
     """Split ``dataset`` at random into parts of the given ``lengths``.
 
-    Lengths that sum to 1 are fractions: each is rounded down, and what is left over is dealt out one by one from the
-    first part on. Raises ValueError if the lengths do not add up to ``len(dataset)``.
+    Lengths that sum to 1 are fractions: each is rounded down, and what is left over is dealt out one by one
+    from the first part on. Raises ValueError if the lengths do not add up to ``len(dataset)``.
 
     >>> import flambeau as torch
     >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))

@@ -15,9 +15,9 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler[int]):
     """Every ``num_replicas``-th index of a shuffle that all processes share, starting at ``rank``.
 
-    All shares have one length: the first indices are repeated at the end, or with ``drop_last`` the last ones left
-    out. ``num_replicas`` and ``rank`` default to those of the process group. Call :meth:`set_epoch` before each epoch,
-    or every epoch has the same order.
+    All shares have one length: the first indices are repeated at the end, or with ``drop_last`` the last
+    ones left out. ``num_replicas`` and ``rank`` default to those of the process group. Call
+    :meth:`set_epoch` before each epoch, or every epoch has the same order.
 
     Raises ValueError if ``rank`` is not in ``[0, num_replicas - 1]``.
 

@@ -12,7 +12,7 @@ __all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
 
 
 class MapFetcher:
-    """Calls with a list of indices (``batched``) or one index; returns what ``collate_fn`` makes of the samples."""
+    """Called with a list of indices (``batched``) or one index."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
         self.dataset = dataset
@@ -24,9 +24,11 @@ class MapFetcher:
 
 
 class IterableFetcher:
-    """Calls with a list as long as the batch (``batched``) or with anything; raises StopIteration at the end."""
+    """Called with a list as long as the batch (``batched``) or with anything; StopIteration ends it."""
 
-    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+    def __init__(
+        self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+    ) -> None:
         self.samples = iter(dataset)
         self.batched = batched
         self.collate_fn = collate_fn

@@ -84,7 +84,9 @@ class LocalIterator(LoaderIterator):
         if loader.timeout != 0:
             raise AssertionError("a timeout needs worker processes (num_workers > 0)")
         super().__init__(loader)
-        self._fetch = make_fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self._fetch = make_fetcher(
+            loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
+        )
 
     def _load(self) -> Any:
         return self._fetch(next(self._indices))
@@ -126,9 +128,12 @@ class WorkerIterator(LoaderIterator):
         self._begin(loader)
 
     def _begin(self, loader: DataLoader) -> None:
-        # A first epoch starts twice. So it does in PyTorch, and a sampler may draw random numbers when it does.
+        # A first epoch starts twice. So it does in PyTorch, and a sampler may draw random numbers when it
+        # does.
         self._start(loader)
-        self._pending: collections.deque[int] = collections.deque()  # whose tasks are not answered, oldest first
+        self._pending: collections.deque[int] = (
+            collections.deque()
+        )  # whose tasks are not answered, oldest first
         self._active = set(range(self._num_workers))
         self._turns = itertools.cycle(range(self._num_workers))
         for _ in range(self._prefetch):
@@ -150,7 +155,7 @@ class WorkerIterator(LoaderIterator):
         return min(self._active, key=self._pending.count)
 
     def _receive(self) -> Any:
-        """The oldest pending batch, or, if order does not matter, any; an Exhausted once a worker has no more."""
+        """The oldest pending batch, or any if order does not matter; Exhausted if a worker has no more."""
         candidates = [self._pending[0]] if self._in_order else set(self._pending)
         worker, result = self._pool.get(candidates, self._timeout)
         self._pending.remove(worker)
@@ -196,7 +201,7 @@ def _can_pin(device: str) -> bool:
 
 
 def pin_memory(data: Any) -> Any:
-    """Copy the tensors in ``data``, however nested, to pinned memory. Other types may have such a method too."""
+    """Copy the tensors in ``data``, and what else has such a method, to pinned memory."""
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
     if is_nested(data):

@@ -25,8 +25,8 @@ SHUTDOWN_PERIOD = 5.0  # seconds a worker may take to end by itself
 class WorkerPool:
     """Processes that run :func:`run_worker`.
 
-    A worker answers its tasks in order, over a pipe of its own. So nothing has to be sorted, and a worker that dies
-    closes its pipe, which is noticed at once and leaves no lock held.
+    A worker answers its tasks in order, over a pipe of its own. So nothing has to be sorted, and a worker
+    that dies closes its pipe, which is noticed at once and leaves no lock held.
     """
 
     def __init__(self, context: Any, jobs: Iterable[Job]) -> None:
@@ -44,16 +44,18 @@ class WorkerPool:
         tasks = context.Queue()
         tasks.cancel_join_thread()  # or the main process could not end while a dead worker's queue is full
         ours, theirs = context.Pipe()
-        multiprocessing.util.register_after_fork(ours, Connection.close)  # so that our death closes it for workers
+        multiprocessing.util.register_after_fork(
+            ours, Connection.close
+        )  # so that our death closes it for workers
         process = context.Process(target=run_worker, args=(job, tasks, theirs, self._stop), daemon=True)
         try:
             process.start()
         except (TypeError, AttributeError, pickle.PicklingError):
             warnings.warn(
-                "Got pickle error when attempting to start a worker Process. This might be because the worker Process "
-                "arguments are not picklable. Python 3.14+ changed the multiprocessing start method in non-Mac POSIX "
-                "platforms to 'forkserver', which requires the worker Process arguments to be picklable. "
-                "You can also try multiprocessing.set_start_method('fork').",
+                "Got pickle error when attempting to start a worker Process. This might be because the "
+                "worker Process arguments are not picklable. Python 3.14+ changed the multiprocessing start "
+                "method in non-Mac POSIX platforms to 'forkserver', which requires the worker Process "
+                "arguments to be picklable. You can also try multiprocessing.set_start_method('fork').",
                 stacklevel=2,
             )
             raise
@@ -86,7 +88,9 @@ class WorkerPool:
         except (EOFError, ConnectionResetError):
             process = self.processes[worker]
             process.join(SHUTDOWN_PERIOD)
-            raise RuntimeError(f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly") from _cause(process)
+            raise RuntimeError(f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly") from _cause(
+                process
+            )
 
     def close(self) -> None:
         """End all workers: gently at first, then by force."""
@@ -130,7 +134,7 @@ def _shut_down(owner: int, processes: list, tasks: list, results: list[Connectio
 
 
 def _drain(pipe: Connection) -> bool:
-    """Make room for a worker that waits to send what nobody wants any more; False if there is no more to come."""
+    """Make room for a worker that waits to send what nobody wants; False when it has closed its end."""
     try:
         return bool(os.read(pipe.fileno(), 1 << 16))
     except OSError:

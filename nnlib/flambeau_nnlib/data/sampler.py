@@ -47,8 +47,9 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Indices of ``data_source`` in random order.
 
-    ``num_samples`` (default: all) are drawn: with ``replacement`` each on its own, otherwise from one shuffle after
-    another. Without a ``generator``, each iteration takes one number from the default generator as its seed.
+    ``num_samples`` (default: all) are drawn: with ``replacement`` each on its own, otherwise from one
+    shuffle after another. Without a ``generator``, each iteration takes one number from the default
+    generator as its seed.
 
     Raises TypeError if ``replacement`` is not a bool, ValueError if ``num_samples`` is not a positive int.
 
@@ -123,9 +124,10 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` of the indices ``0 .. len(weights) - 1``, each with probability in proportion to its weight.
+    """``num_samples`` of the indices ``0 .. len(weights) - 1``, drawn in proportion to the weights.
 
-    Raises ValueError if ``weights`` is not 1-D, ``num_samples`` not a positive int or ``replacement`` not a bool.
+    Raises ValueError if ``weights`` is not 1-D, ``num_samples`` not a positive int or ``replacement`` not a
+    bool.
 
     >>> list(WeightedRandomSampler([0.0, 1.0], 3))
     [1, 1, 1]

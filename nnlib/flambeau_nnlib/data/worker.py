@@ -24,7 +24,7 @@ PARENT_CHECK_INTERVAL = 5.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Which worker this process is: its ``id`` among ``num_workers``, its ``seed`` and its copy of the ``dataset``."""
+    """Which worker this process is, of how many; its seed and its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -77,8 +77,7 @@ class Failure:
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind = type(error)
         self.message = (
-            f"Caught {self.kind.__name__} {where}.\n"
-            f"Original {''.join(traceback.format_exception(error))}"
+            f"Caught {self.kind.__name__} {where}.\nOriginal {''.join(traceback.format_exception(error))}"
         )
 
     def reraise(self) -> None:

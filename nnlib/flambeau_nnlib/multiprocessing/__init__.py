@@ -1,8 +1,8 @@
 """Python's :mod:`multiprocessing`, with tensors that stay in one place.
 
-Everything of the original is here, so ``import torch.multiprocessing as mp`` replaces ``import multiprocessing as mp``.
-A tensor that is sent through a queue or a pipe, or passed to a process, moves to shared memory, and only a handle is
-sent: both sides see what the other one writes.
+Everything of the original is here, so ``import torch.multiprocessing as mp`` replaces ``import
+multiprocessing as mp``. A tensor that is sent through a queue or a pipe, or passed to a process, moves to
+shared memory, and only a handle is sent: both sides see what the other one writes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .spawn import (
     start_processes,
 )
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "ProcessContext",
     "ProcessException",
     "ProcessExitedException",

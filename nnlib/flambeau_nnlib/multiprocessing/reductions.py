@@ -16,9 +16,9 @@ def check_leaf(tensor: torch.Tensor) -> None:
     """Raise RuntimeError if ``tensor`` has a history, which cannot leave its process."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
-            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
-            "before serializing (e.g., putting it on the queue)."
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not "
+            "support crossing process boundaries.  If you just want to transfer the data, call detach() on "
+            "the tensor before serializing (e.g., putting it on the queue)."
         )
 
 
@@ -26,7 +26,12 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Move ``tensor`` into shared memory and describe where it lies there."""
     check_leaf(tensor)
     if tensor.device.type != "cpu":
-        return _rebuild_on_device, (type(tensor), tensor.detach().cpu(), str(tensor.device), tensor.requires_grad)
+        return _rebuild_on_device, (
+            type(tensor),
+            tensor.detach().cpu(),
+            str(tensor.device),
+            tensor.requires_grad,
+        )
     block = share(tensor)
     layout = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset())
     return rebuild_tensor, (type(tensor), block, tensor.dtype, layout, tensor.requires_grad)

@@ -50,8 +50,9 @@ def get_sharing_strategy() -> str:
 def set_sharing_strategy(new_strategy: str) -> None:
     """Choose how tensors that are shared from now on are passed to other processes.
 
-    ``"file_descriptor"`` leaves nothing behind, however a process ends, but needs two open files for each tensor, and
-    the sender has to live until the receiver has taken it. ``"file_system"`` sends the name of a file in ``/dev/shm``.
+    ``"file_descriptor"`` leaves nothing behind, however a process ends, but needs two open files for each
+    tensor, and the sender has to live until the receiver has taken it. ``"file_system"`` sends the name of a
+    file in ``/dev/shm``.
 
     Raises AssertionError for another name.
     """

@@ -81,7 +81,9 @@ class ProcessContext:
         themselves, then they are terminated, and :class:`ProcessRaisedException` or
         :class:`ProcessExitedException` is raised.
         """
-        for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
+        for sentinel in (
+            multiprocessing.connection.wait(list(self.sentinels), timeout) if self.sentinels else ()
+        ):
             index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode != 0:
@@ -120,7 +122,9 @@ class ProcessContext:
             name = signal.Signals(-exitcode).name
         except ValueError:
             name = f"<Unknown signal {-exitcode}>"
-        return ProcessExitedException(f"process {index} terminated with signal {name}", index, pid, exitcode, name)
+        return ProcessExitedException(
+            f"process {index} terminated with signal {name}", index, pid, exitcode, name
+        )
 
 
 class SpawnContext(ProcessContext):
@@ -141,8 +145,8 @@ def start_processes(
 ) -> ProcessContext | None:
     """Run ``fn(index, *args)`` in ``nprocs`` processes, with ``index`` from 0 on.
 
-    Waits for them and returns None, or returns their :class:`ProcessContext` if ``join`` is False. With the start
-    method ``"spawn"`` or ``"forkserver"``, ``fn`` has to be importable by name.
+    Waits for them and returns None, or returns their :class:`ProcessContext` if ``join`` is False. With the
+    start method ``"spawn"`` or ``"forkserver"``, ``fn`` has to be importable by name.
     """
     mp = multiprocessing.get_context(start_method)
     # Failures come back in files: a process that dies while it writes to a queue leaves the queue locked.
@@ -150,7 +154,8 @@ def start_processes(
     processes, error_files = [], []
     for index in range(nprocs):
         error_file = str(Path(directory.name, f"{index}.pickle"))
-        process = mp.Process(target=_run, args=(fn, index, args, error_file), daemon=daemon)  # type: ignore[attr-defined]
+        job = (fn, index, args, error_file)
+        process = mp.Process(target=_run, args=job, daemon=daemon)  # type: ignore[attr-defined]
         process.start()
         processes.append(process)
         error_files.append(error_file)
@@ -173,7 +178,8 @@ def spawn(
 ) -> ProcessContext | None:
     """:func:`start_processes` in fresh interpreters: ``fn`` has to be importable by name.
 
-    Raises :class:`ProcessRaisedException` or :class:`ProcessExitedException` for the first process that fails.
+    Raises :class:`ProcessRaisedException` or :class:`ProcessExitedException` for the first process that
+    fails.
     """
     if start_method != "spawn":
         warnings.warn(

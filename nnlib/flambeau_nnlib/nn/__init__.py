@@ -14,14 +14,12 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 
 __all__ = [
     "Buffer",
-    "DataParallel",
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
     "functional",
     "init",
     "modules",
-    "parallel",
     "parameter",
     "utils",
 ]

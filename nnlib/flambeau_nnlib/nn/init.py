@@ -134,8 +134,7 @@ def trunc_normal_(
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-            "The distribution of values may be incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
             stacklevel=2,
         )
     accepted = (math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2))) / 2
@@ -153,9 +152,7 @@ def _redraw_normal_(tensor: Tensor, mean: float, std: float, a: float, b: float,
     return tensor
 
 
-def _reject_uniform_(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-) -> Tensor:
+def _reject_uniform_(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
     """Rejection sampling from U(a, b), for an interval in which normal draws would rarely fall."""
     log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     pending = torch.ones_like(tensor, dtype=torch.bool)
@@ -314,9 +311,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def old(*args: object, **kwargs: object) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.", FutureWarning, stacklevel=2
-        )
+        warnings.warn(f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 
     old.__name__ = old.__qualname__ = old_name

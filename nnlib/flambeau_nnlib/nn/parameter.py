@@ -41,9 +41,7 @@ class UninitializedTensorMixin:
         torch.Tensor.requires_grad_,
     )
 
-    def materialize(
-        self, shape: tuple[int, ...], device: torch.device | None = None, dtype: torch.dtype | None = None
-    ) -> None:
+    def materialize(self, shape: tuple[int, ...], device: torch.device | None = None, dtype: torch.dtype | None = None) -> None:
         """Give the tensor its shape, and turn it into an ordinary (uninitialized in value) parameter or buffer."""
         device = self.data.device if device is None else device
         dtype = self.data.dtype if dtype is None else dtype

@@ -46,7 +46,7 @@ def adafactor(
 
 
 def _rms(x: Tensor) -> float:
-    return x.norm().item() / x.numel() ** 0.5
+    return x.norm().item() / max(x.numel(), 1) ** 0.5
 
 
 def _plain_variance(grad: Tensor, state: State, novelty: float, eps: float) -> Tensor:
@@ -124,5 +124,9 @@ class Adafactor(FirstOrder):
         step = scalar_state(0, param, group)
         if param.dim() < 2:
             return {"step": step, "variance": torch.zeros_like(param)}
-        zeros = torch.zeros_like(param)
-        return {"step": step, "row_var": zeros[..., :1].clone(), "col_var": zeros[..., :1, :].clone()}
+        *stack, rows, columns = param.shape
+        return {
+            "step": step,
+            "row_var": param.new_zeros((*stack, rows, 1)),
+            "col_var": param.new_zeros((*stack, 1, columns)),
+        }

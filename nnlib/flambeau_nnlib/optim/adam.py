@@ -44,7 +44,7 @@ def adam(
         variance.lerp_(grad.square(), 1 - beta2)
         if amsgrad:
             largest = state["max_exp_avg_sq"]
-            variance = largest.copy_(torch.maximum(largest, variance))
+            variance = largest.copy_(torch.maximum(largest.clone(), variance))
         # Correcting the bias of the denominator outside of it saves a pass over the parameter.
         correction = (1 - beta2**t) ** 0.5
         step_size = lr / (1 - beta1**t) * correction

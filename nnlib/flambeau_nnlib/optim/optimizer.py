@@ -10,9 +10,10 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
+from flambeau.utils.hooks import RemovableHandle
+
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.utils.hooks import RemovableHandle
 
 __all__ = [
     "Optimizer",

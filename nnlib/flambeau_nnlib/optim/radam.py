@@ -44,16 +44,18 @@ def radam(
         step_size = lr / (1 - beta1**t)
         correction = 1 - beta2**t
         length = longest - 2 * t * beta2**t / correction
-        rectifier = (
-            (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length) * correction
-        )
         if capturable:
-            adaptive = rectifier.sqrt() / (variance.sqrt() + eps)
+            adaptive = (correction * _rectifier(length, longest)).sqrt() / (variance.sqrt() + eps)
             param.sub_(step_size * mean * torch.where(length > 5, adaptive, torch.ones_like(adaptive)))
         elif length > 5:
-            addcdiv_(param, mean, variance.sqrt() + eps, -step_size * rectifier**0.5)
+            scale = (correction * _rectifier(length, longest)) ** 0.5
+            addcdiv_(param, mean, variance.sqrt() + eps, -step_size * scale)
         else:  # too few gradients to tell the variance
             add_(param, mean, -step_size)
+
+
+def _rectifier(length: Scalar, longest: float) -> Scalar:
+    return (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
 
 
 class RAdam(FirstOrder):

@@ -468,7 +468,7 @@ class LogSigmoid(Module):
 
     >>> import flambeau as torch
     >>> torch.nn.LogSigmoid()(torch.tensor([0.0, -200.0]))
-    tensor([-6.9315e-01, -2.0000e+02])
+    tensor([  -0.6931, -200.0000])
     """
 
     def forward(self, input: Tensor) -> Tensor:

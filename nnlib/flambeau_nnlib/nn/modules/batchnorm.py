@@ -53,13 +53,9 @@ class _NormBase(Module):
             values = torch.empty(num_features, device=device, dtype=dtype) if wanted else None
             self.register_parameter(name, Parameter(values) if wanted else None)
         tracked = track_running_stats
-        self.register_buffer(
-            "running_mean", torch.zeros(num_features, device=device, dtype=dtype) if tracked else None
-        )
+        self.register_buffer("running_mean", torch.zeros(num_features, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", torch.ones(num_features, device=device, dtype=dtype) if tracked else None)
-        self.register_buffer(
-            "num_batches_tracked", torch.tensor(0, dtype=torch.int64, device=device) if tracked else None
-        )
+        self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.int64, device=device) if tracked else None)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -88,9 +84,7 @@ class _NormBase(Module):
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any
-    ) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any) -> None:
         key = prefix + "num_batches_tracked"
         if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and key not in state_dict:
             state_dict[key] = self.num_batches_tracked

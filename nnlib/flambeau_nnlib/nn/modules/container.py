@@ -22,8 +22,7 @@ class Container(Module):
 
     def __init__(self, **kwargs: Module) -> None:
         warnings.warn(
-            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
-            "Subclass that instead.",
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
             FutureWarning,
             stacklevel=2,
         )
@@ -332,8 +331,7 @@ class ParameterDict(Module):
     def _check_key(self, key: Any) -> str:
         if not isinstance(key, str):
             raise TypeError(
-                "Index given to ParameterDict cannot be used as a key as it is "
-                f"not a string (type is '{type(key).__name__}')."
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}')."
             )
         return key
 
@@ -388,7 +386,9 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of `key`, or `default`."""
-        return self[key] if key in self else default
+        if key in self:
+            return self[key]
+        return default
 
     def pop(self, key: str) -> Any:
         """Remove `key` and return its value."""
@@ -461,9 +461,7 @@ def describe(items: Iterable[tuple[Any, Any]], kind: Any) -> str:
 def pairs(source: Any, caller: str, name: str) -> Iterator[tuple[str, Any]]:
     """The (key, value) pairs of a mapping or of an iterable of pairs, with errors that say what was wrong."""
     if not isinstance(source, Iterable):
-        raise TypeError(
-            f"{caller}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}"
-        )
+        raise TypeError(f"{caller}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}")
     if hasattr(source, "items"):
         yield from list(source.items())
         return

@@ -334,9 +334,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 class _LazyConvolution(LazyModuleMixin):
     """Takes `in_channels` from the first input."""
 
-    def _make_lazy(
-        self, out_channels: int, bias: bool, device: torch.device | str | None, dtype: torch.dtype | None
-    ) -> None:
+    def _make_lazy(self, out_channels: int, bias: bool, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
         self.out_channels = out_channels
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         if bias:
@@ -402,9 +400,7 @@ class _LazyConvTransposeNd(_LazyConvolution):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(
-            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
-        )
+        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
         self._make_lazy(out_channels, bias, device, dtype)
 
 

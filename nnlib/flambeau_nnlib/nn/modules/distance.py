@@ -16,8 +16,8 @@ class PairwiseDistance(Module):
     Shape: inputs `(N, D)` or `(D,)`, output `(N,)` or `()`; with `keepdim`, `(N, 1)` or `(1,)`.
 
     >>> import flambeau as torch
-    >>> torch.nn.PairwiseDistance()(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
-    tensor([5.0000])
+    >>> torch.nn.PairwiseDistance(p=1.0)(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.5, 4.0]]))
+    tensor([6.5000])
     """
 
     __constants__ = ("norm", "eps", "keepdim")

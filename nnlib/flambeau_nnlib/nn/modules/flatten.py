@@ -56,8 +56,7 @@ class Unflatten(Module):
         for position, length in enumerate(size):
             if not isinstance(length, int):
                 raise TypeError(
-                    "unflattened_size must be tuple of ints, "
-                    f"but found element of type {type(length).__name__} at pos {position}"
+                    f"unflattened_size must be tuple of ints, but found element of type {type(length).__name__} at pos {position}"
                 )
 
     def forward(self, input: Tensor) -> Tensor:

@@ -88,9 +88,7 @@ class Hookable:
         "_load_state_dict_post_hooks",
     )
 
-    def register_forward_pre_hook(
-        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
+    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args)` before every forward; what it returns, if anything, replaces the arguments.
 
         With `with_kwargs`, the hook is called as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
@@ -329,9 +327,7 @@ def spread(values: tuple, slots: list[int], count: int) -> tuple:
 
 def check_count(hook: str, what: str, got: tuple, expected: tuple) -> None:
     if len(got) != len(expected):
-        raise RuntimeError(
-            f"{hook} returned an invalid number of {what}, got {len(got)}, but expected {len(expected)}"
-        )
+        raise RuntimeError(f"{hook} returned an invalid number of {what}, got {len(got)}, but expected {len(expected)}")
 
 
 def hook_last_op(module: Hookable, hooks: list[Callable], args: tuple, result: Any) -> None:
@@ -391,9 +387,7 @@ def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
     return add_hook(GLOBAL._forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(
-    hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
-) -> RemovableHandle:
+def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module, ahead of the module's own hooks."""
     Hookable._has_hooks = True
     flags = {}

@@ -51,8 +51,7 @@ class _InstanceNorm(_NormBase):
             return
         if self.affine:
             raise ValueError(
-                f"expected input's size at dim={dim} to match num_features ({self.num_features}), "
-                f"but got: {input.size(dim)}."
+                f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.size(dim)}."
             )
         warnings.warn(
             f"input's size at dim={dim} does not match num_features. You can silence this warning "
@@ -96,9 +95,7 @@ class _InstanceNorm(_NormBase):
                 )
                 for key in keys:
                     del state_dict[key]
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
 
 class InstanceNorm1d(_InstanceNorm):

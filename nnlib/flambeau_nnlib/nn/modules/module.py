@@ -114,13 +114,9 @@ class Module(Stateful, Hookable):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
-                )
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
             if args:
-                raise TypeError(
-                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
-                )
+                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         state = self.__dict__
         state["training"] = True
         for kind in MEMBER_KINDS:
@@ -149,8 +145,7 @@ class Module(Stateful, Hookable):
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
-                    "(torch.nn.Parameter or None required)"
+                    f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
                 )
             if param.grad_fn is not None:
                 raise ValueError(
@@ -172,10 +167,7 @@ class Module(Stateful, Hookable):
         """
         self._check_new_name("buffer", "_buffers", name)
         if tensor is not None and not torch.overrides.is_tensor_like(tensor):
-            raise TypeError(
-                f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
-                "(torch Tensor or None required)"
-            )
+            raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
         self._buffers[name] = announce("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -200,9 +192,9 @@ class Module(Stateful, Hookable):
             raise TypeError(f"{what} name should be a string. Got {torch.typename(name)}")
         if "." in name:
             got = f", got: {name}" if what == "module" else ""
-            raise KeyError(f"{what} name can't contain \".\"{got}")
+            raise KeyError(f'{what} name can\'t contain "."{got}')
         if name == "":
-            raise KeyError(f"{what} name can't be empty string \"\"")
+            raise KeyError(f'{what} name can\'t be empty string ""')
         if name not in self.__dict__[kind] and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
@@ -226,8 +218,7 @@ class Module(Stateful, Hookable):
         elif name in state.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, None)
         elif isinstance(value, Module):
@@ -238,8 +229,7 @@ class Module(Stateful, Hookable):
         elif name in state.get("_modules", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as child module '{name}' "
-                    "(torch.nn.Module or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             self._modules[name] = announce("module", self, name, None)
         elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
@@ -254,8 +244,7 @@ class Module(Stateful, Hookable):
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not torch.overrides.is_tensor_like(value):
             raise TypeError(
-                f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
-                "(torch.nn.Buffer, torch.Tensor or None expected)"
+                f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
         if isinstance(value, Buffer):
             persistent = value.persistent
@@ -482,10 +471,7 @@ class Module(Stateful, Hookable):
         """
         device, dtype, non_blocking, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                "nn.Module.to only accepts floating point or complex "
-                f"dtypes, but got desired dtype={dtype}"
-            )
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if dtype is not None and dtype.is_complex:
             warnings.warn(
                 "Complex modules are a new feature under active development whose design may change, and some "

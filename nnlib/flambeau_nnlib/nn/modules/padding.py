@@ -213,9 +213,7 @@ class _CircularPad(_Pad):
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (self._dims + 1, self._dims + 2):
-            raise ValueError(
-                f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)"
-            )
+            raise ValueError(f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)")
         return super().forward(input)
 
 

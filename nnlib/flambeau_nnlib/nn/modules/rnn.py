@@ -280,9 +280,7 @@ class RNNBase(Module):
         if input.dim() != dims:
             raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
-            )
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
 
     def _check_state_dims(self, state: State, is_batched: bool) -> None:
         dims = 3 if is_batched else 2
@@ -487,18 +485,13 @@ class RNNCellBase(Module):
 
     def _check_sizes(self, input: Tensor, state: State) -> None:
         if input.size(1) != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}"
-            )
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
         for number, part in enumerate(state):
             if part.size(0) != input.size(0):
-                raise RuntimeError(
-                    f"Input batch size {input.size(0)} doesn't match hidden{number} batch size {part.size(0)}"
-                )
+                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{number} batch size {part.size(0)}")
             if part.size(1) != self.hidden_size:
                 raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: "
-                    f"got {part.size(1)}, expected {self.hidden_size}"
+                    f"hidden{number} has inconsistent hidden_size: got {part.size(1)}, expected {self.hidden_size}"
                 )
 
 
@@ -608,9 +601,7 @@ def check_settings(
     proj_size: int,
 ) -> None:
     if not isinstance(dropout, Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
-        raise ValueError(
-            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
-        )
+        raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
     if dropout > 0 and num_layers == 1:
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "

@@ -204,9 +204,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._set_up(num_embeddings, embedding_dim, padding_idx, _weight, True, device, dtype)
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input,
             self.weight,

@@ -97,9 +97,7 @@ class Stateful:
                 state[name] = buffer
         return state
 
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> _IncompatibleKeys:
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copy the tensors of `state_dict` into the parameters and buffers of the same names.
 
         With `assign`, the tensors become the module's own instead of being copied. Returns the missing and the

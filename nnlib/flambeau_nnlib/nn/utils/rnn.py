@@ -182,17 +182,12 @@ def _check_lengths(input: Tensor, lengths: Tensor) -> None:
         raise RuntimeError("Cannot pack empty tensors.")
     if lengths.numel() != input.size(1):
         raise RuntimeError(
-            "Expected `len(lengths)` to be equal to batch_size, "
-            f"but got {lengths.numel()} (batch_size={input.size(1)})"
+            f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.numel()} (batch_size={input.size(1)})"
         )
     if int(lengths.min()) <= 0:
-        raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
-        )
+        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     if int(lengths.max()) > input.size(0):
-        raise RuntimeError(
-            f"Expected all lengths to be at most the padded length {input.size(0)}, but got {int(lengths.max())}"
-        )
+        raise RuntimeError(f"Expected all lengths to be at most the padded length {input.size(0)}, but got {int(lengths.max())}")
 
 
 def pad_packed_sequence(
@@ -244,9 +239,7 @@ def pad_sequence(
             [3, 0]])
     """
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(
-            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
-        )
+        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     if padding_side not in ("left", "right"):
         raise RuntimeError("Expected padding_side to be one of left or right")
     sequences = list(sequences)

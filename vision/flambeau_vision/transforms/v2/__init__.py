@@ -6,13 +6,15 @@ Boxes and masks are marked by the types of :mod:`flambeau_vision.tv_tensors`.
 from __future__ import annotations
 
 from .. import AutoAugmentPolicy, InterpolationMode
-from . import functional
+from . import _batches, _boxes, _containers, _images, _same, _types, functional
+from ._batches import *  # noqa: F403
+from ._boxes import *  # noqa: F403
 from ._containers import *  # noqa: F403
-from ._containers import __all__ as _containers
-from ._more import *  # noqa: F403
-from ._more import __all__ as _more
+from ._images import *  # noqa: F403
 from ._same import *  # noqa: F403
-from ._same import __all__ as _same
 from ._samples import Transform
+from ._types import *  # noqa: F403
 
-__all__ = ["AutoAugmentPolicy", "InterpolationMode", "Transform", "functional", *_containers, *_more, *_same]
+__all__ = ["AutoAugmentPolicy", "InterpolationMode", "Transform", "functional"]
+for _module in (_batches, _boxes, _containers, _images, _same, _types):
+    __all__ += _module.__all__

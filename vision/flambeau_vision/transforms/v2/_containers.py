@@ -28,7 +28,7 @@ class _Container(nn.Module):
         self.transforms = transforms
 
     def extra_repr(self) -> str:
-        return "".join(f"\n    {transform}" for transform in self.transforms)
+        return "\n".join(f"    {transform}" for transform in self.transforms)
 
 
 class Compose(_Container):

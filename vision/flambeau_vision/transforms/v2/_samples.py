@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import flambeau as torch
@@ -11,29 +12,39 @@ from ... import tv_tensors
 from ..._extras import is_pil_image
 from .. import _base
 
-__all__ = ["SampleTransform", "Transform", "keep_type"]
+__all__ = ["SampleTransform", "Transform", "find_labels", "keep_type", "leaves_of", "map_sample", "typed"]
 
 _IMAGES = (tv_tensors.Image, tv_tensors.Video)
+_FOLLOWERS = (tv_tensors.BoundingBoxes, tv_tensors.Mask)
 
 
-def _leaves(sample: Any) -> Iterator[Any]:
+def map_sample(function: Callable[[Any], Any], sample: Any) -> Any:
+    """Apply a function to everything in a nesting of dicts, lists and tuples."""
     if isinstance(sample, dict):
-        sample = list(sample.values())
+        return type(sample)((key, map_sample(function, part)) for key, part in sample.items())
     if isinstance(sample, list | tuple):
-        for part in sample:
-            yield from _leaves(part)
-    else:
-        yield sample
-
-
-def _rebuild(sample: Any, leaves: Iterator[Any]) -> Any:
-    """The same nesting with other leaves."""
-    if isinstance(sample, dict):
-        return type(sample)((key, _rebuild(part, leaves)) for key, part in sample.items())
-    if isinstance(sample, list | tuple):
-        parts = [_rebuild(part, leaves) for part in sample]
+        parts = [map_sample(function, part) for part in sample]
         return type(sample)(*parts) if hasattr(sample, "_fields") else type(sample)(parts)
-    return next(leaves)
+    return function(sample)
+
+
+def leaves_of(sample: Any) -> list[Any]:
+    """Everything in a nesting of dicts, lists and tuples."""
+    leaves: list[Any] = []
+    map_sample(leaves.append, sample)
+    return leaves
+
+
+def find_labels(sample: Any) -> Any:
+    """The labels of a sample: its second part, or the first value there whose key contains "label"."""
+    part = sample[1] if isinstance(sample, tuple) and len(sample) > 1 else sample
+    if isinstance(part, torch.Tensor):
+        return part
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if "label" in str(key).lower():
+                return value
+    raise ValueError("Could not infer where the labels are in the sample. Try passing a callable as labels_getter.")
 
 
 def _is_image(leaf: Any) -> bool:
@@ -57,6 +68,16 @@ def keep_type(before: Any, after: Any) -> Any:
     return tv_tensors.wrap(after, like=before) if typed else after
 
 
+def typed(function: Callable) -> Callable:
+    """A function of an image whose result has the type of its input."""
+
+    @wraps(function)
+    def call(inpt: Any, *args: Any, **kwargs: Any) -> Any:
+        return keep_type(inpt, function(inpt, *args, **kwargs))
+
+    return call
+
+
 class SampleTransform:
     """Makes a transform of images one of whole samples: put before it among the base classes.
 
@@ -65,37 +86,24 @@ class SampleTransform:
     """
 
     #: What is transformed besides images.
-    kinds: tuple[type, ...] = (tv_tensors.BoundingBoxes, tv_tensors.Mask)
+    kinds: tuple[type, ...] = _FOLLOWERS
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
         if not self.happens():
             return sample
-        leaves = list(_leaves(sample))
+        leaves = leaves_of(sample)
         chosen = _transformable(leaves, self.kinds)
-        inputs_first_image = sorted(
-            (leaf for leaf, yes in zip(leaves, chosen, strict=True) if yes),
-            key=lambda leaf: isinstance(leaf, tv_tensors.BoundingBoxes | tv_tensors.Mask),
-        )
-        if not inputs_first_image:
+        flat_inputs = [leaf for leaf, yes in zip(leaves, chosen, strict=True) if yes]
+        if not flat_inputs:
             return sample
-        params = self.make_params(inputs_first_image)
-        results = (
-            keep_type(leaf, self.transform(leaf, params)) if yes else leaf
-            for leaf, yes in zip(leaves, chosen, strict=True)
+        flat_inputs.sort(key=lambda leaf: isinstance(leaf, _FOLLOWERS))  # images first
+        params = self.make_params(flat_inputs)
+        is_chosen = iter(chosen)
+        return map_sample(
+            lambda leaf: keep_type(leaf, self.transform(leaf, params)) if next(is_chosen) else leaf, sample
         )
-        return _rebuild(sample, results)
 
 
 class Transform(SampleTransform, _base.Transform):
     """The base of transforms of one's own: define ``transform(inpt, params)``, and ``make_params(flat_inputs)``."""
-
-
-def typed(function: Callable) -> Callable:
-    """A function of an image whose result has the type of its input."""
-
-    def call(inpt: Any, *args: Any, **kwargs: Any) -> Any:
-        return keep_type(inpt, function(inpt, *args, **kwargs))
-
-    call.__name__, call.__doc__, call.__wrapped__ = function.__name__, function.__doc__, function
-    return call

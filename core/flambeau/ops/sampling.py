@@ -1,0 +1,349 @@
+"""Random tensors, and tensors filled with random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from .._tensor import Tensor, wrap
+from ..creation import _checked_shape, _finish, _offered_to_modes, _place
+from ..devices import Kind, kind_of
+from ..dtypes import dtype as Dtype
+from ..op import PUBLIC, composite, op
+from ..random import Generator, raw_generator
+
+_FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
+
+
+def _sampled(array: Any, kind: Kind) -> Tensor:
+    """What a generator gave, as a tensor on its device."""
+    array = array if type(array) is kind.array_type else kind.backend.from_host(array, kind.device.index or 0)
+    return wrap(array, kind)
+
+
+def _factory(name: str, doc: str, sampler: str) -> Any:
+    def factory(
+        *size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
+        layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
+    ) -> Tensor:  # fmt: skip
+        kind = kind_of(dtype or (out.dtype if out is not None else dtypes.get_default_dtype()), _place(device))
+        if kind.dtype.category not in _FLOATING:
+            raise NotImplementedError(f'"{_KERNEL[name]}" not implemented for \'{kind.dtype.legacy_name}\'')
+        shape = _checked_shape(name, size)
+        array = getattr(raw_generator(generator, kind.device), sampler)(shape, kind.raw_dtype)
+        return _finish(_sampled(array, kind), requires_grad, out)
+
+    return _published(name, doc, factory)
+
+
+_KERNEL = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}
+
+
+def _published(name: str, doc: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    PUBLIC[name] = _offered_to_modes(name, function)
+    return PUBLIC[name]
+
+
+rand = _factory("rand", """Numbers drawn evenly from [0, 1).
+
+    >>> import flambeau as torch
+    >>> _ = torch.manual_seed(0); torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """, "uniform")  # fmt: skip
+randn = _factory("randn", "Numbers drawn from the normal distribution of mean 0 and variance 1.", "normal")
+
+
+def _like(name: str, factory: Any) -> None:
+    def like(
+        input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
+        device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
+        return factory(input.shape, generator=generator, dtype=dtype or input.dtype,  # type: ignore[no-any-return]
+                       device=input.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
+
+    _published(f"{name}_like", f"``torch.{name}`` in the shape, dtype and device of ``input``.", like)
+
+
+_like("rand", rand)
+_like("randn", randn)
+
+
+def randint(
+    low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Integers drawn evenly from ``low`` (or 0) up to, without, ``high``: ``randint(high, size)``, ``randint(low, high, size)``.
+
+    >>> import flambeau as torch
+    >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
+    tensor([4, 9, 3])
+    """
+    if size is None:
+        if high is None:
+            raise TypeError("randint() received an invalid combination of arguments: size is missing")
+        if isinstance(high, (tuple, list)):
+            low, high, size = 0, low, high
+        else:
+            raise TypeError("randint(): argument 'size' must be tuple of ints")
+    elif high is None:
+        low, high = 0, low
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    kind = kind_of(dtype or (out.dtype if out is not None else dtypes.int64), _place(device))
+    shape = _checked_shape("randint", (size,))
+    array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, int(low), int(high))
+    return _finish(_sampled(array, kind), requires_grad, out)
+
+
+def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+    """``torch.randint`` in the shape, dtype and device of ``input``."""
+    low, high = (0, low) if high is None else (low, high)
+    options.pop("memory_format", None)
+    return randint(low, high, input.shape, dtype=dtype or input.dtype, device=input.device if device is None else device, **options)
+
+
+def randperm(
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The integers below ``n`` in random order (Fisher & Yates' shuffle)."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got{n}")
+    kind = kind_of(dtype or (out.dtype if out is not None else dtypes.int64), _place(device))
+    array = raw_generator(generator, kind.device).permutation(n, kind.raw_dtype)
+    return _finish(_sampled(array, kind), requires_grad, out)
+
+
+for _function in (randint, randint_like, randperm):
+    PUBLIC[_function.__name__] = _offered_to_modes(_function.__name__, _function)
+
+
+# --- with parameters ----------------------------------------------------------------------------------------------
+
+
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Normal numbers, of a mean and a standard deviation given as numbers (with ``size``) or as tensors."""
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError("normal() received an invalid combination of arguments - got (float, float): size is missing")
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
+        kind = kind_of(dtype or (out.dtype if out is not None else dtypes.get_default_dtype()), _place(device))
+        array = raw_generator(generator, kind.device).normal(_checked_shape("normal", (size,)), kind.raw_dtype, mean, std)
+        return _finish(_sampled(array, kind), requires_grad, out)
+    if isinstance(std, Tensor):
+        if std.is_complex():
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.numel() and float(std.min()) < 0:  # type: ignore[attr-defined]
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
+    given = mean if isinstance(mean, Tensor) else std
+    from ..dispatch import broadcast_shapes
+
+    shape = broadcast_shapes(*(each.shape for each in (mean, std) if isinstance(each, Tensor)))
+    unit = raw_generator(generator, given.device).normal(shape, given._kind.raw_dtype)
+    made = _sampled(unit, given._kind) * _plain(std) + _plain(mean)
+    return _finish(made, requires_grad, out)
+
+
+def _plain(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+PUBLIC["normal"] = normal
+
+
+def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
+    return _sampled(getattr(raw_generator(generator, input.device), sampler)(input._kind.backend.to_host(input._array), *args), input._kind)
+
+
+_bernoulli = op(
+    "bernoulli", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    input=lambda F, g: g * 0,
+)  # fmt: skip
+
+
+@composite(out=True)
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability given by the element (or by ``p``), else 0."""
+    if p is not None:
+        return input.clone().bernoulli_(p, generator=generator)  # type: ignore
+    _check_probability(input)
+    raw = raw_generator(generator, input.device)
+    sample = raw.bernoulli(input._array.shape, input._kind.raw_dtype, input._kind.backend.to_host(input._array))
+    return _bernoulli(input, _sampled(sample, input._kind)._array)  # type: ignore[no-any-return]
+
+
+def _check_probability(p: Tensor) -> None:
+    if p.dtype.category != dtypes.FLOATING:
+        raise RuntimeError(f"Expected a floating-point tensor of probabilities, but got {p.dtype}")
+    if p.numel() and not bool(((p >= 0) & (p <= 1)).all()):  # type: ignore[union-attr]
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+@composite(out=True)
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """Indices drawn with the weights in each row of ``input``; without replacement unless asked for.
+
+    Raises:
+        RuntimeError: a negative, infinite or NaN weight, or too few nonzero ones.
+    """
+    if input.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if input.dtype.category != dtypes.FLOATING:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.legacy_name}")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > input.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    kind = kind_of(dtypes.int64, input.device)
+    raw = raw_generator(generator, input.device)
+    return _sampled(raw.multinomial(input._kind.backend.to_host(input._array), num_samples, replacement), kind)
+
+
+@composite(out=True)
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson numbers of the rates in ``input``."""
+    if input.numel() and float(input.detach().min()) < 0:  # type: ignore[attr-defined]
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return _same_kind(input, "poisson", generator)
+
+
+@composite(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Binomial numbers: successes in ``count`` trials of probability ``prob``."""
+    return _same_kind(count, "binomial", generator, prob._kind.backend.to_host(prob._array))
+
+
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Gamma numbers of shape ``input`` and rate 1."""
+    sample = _same_kind(input.detach(), "gamma", generator)
+    return _gamma_sample(input, sample._array) if input.requires_grad else sample  # type: ignore[no-any-return]
+
+
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Dirichlet numbers of concentration ``input``."""
+    sample = _same_kind(input.detach(), "dirichlet", generator)
+    return _dirichlet_sample(input, sample._array) if input.requires_grad else sample  # type: ignore[no-any-return]
+
+
+_gamma_sample = op(
+    "gamma_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    backward_name="StandardGammaBackward0",
+    input=lambda F, g, input, out: g * F.standard_gamma_grad(input, out),
+)  # fmt: skip
+_dirichlet_sample = op(
+    "dirichlet_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    backward_name="DirichletBackward0",
+    input=lambda F, g, input, out: F.dirichlet_grad(g, input, out),
+)  # fmt: skip
+
+
+# --- in place -----------------------------------------------------------------------------------------------------
+
+
+def _fill(name: str, doc: str, sample: Any, *, floating: bool = True) -> None:
+    """``tensor.name_(parameters)``: overwrite the elements with samples."""
+
+    def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
+        from ..inplace import check_writable
+
+        check_writable(self)
+        if floating and self.dtype.category not in _FLOATING:
+            raise NotImplementedError(f'"{name.rstrip("_")}" not implemented for \'{self.dtype.legacy_name}\'')
+        raw = raw_generator(generator, self.device)
+        order = _memory_order(self)
+        shape = tuple(self._array.shape[each] for each in order)
+        values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
+        back = sorted(range(len(order)), key=order.__getitem__)
+        return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(*back))  # type: ignore
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = doc
+    setattr(Tensor, name, method)
+
+
+def _memory_order(tensor: Tensor) -> tuple[int, ...]:
+    """Dimensions from the slowest in memory to the fastest: the order in which elements are filled."""
+    if tensor.is_contiguous():  # type: ignore[attr-defined]
+        return tuple(range(tensor._array.ndim))
+    strides = tensor.stride()
+    return tuple(sorted(range(len(strides)), key=lambda each: (-strides[each], each)))
+
+
+def _uniform(raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, **named: float) -> Any:
+    low, high = named.get("from", low), named.get("to", high)  # "from" is no Python identifier
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    return raw.uniform(shape, tensor._kind.raw_dtype, low, high)
+
+
+def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return raw.normal(shape, tensor._kind.raw_dtype, mean, std, contiguous=tensor.is_contiguous())  # type: ignore[attr-defined]
+
+
+def _random(raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any) -> Any:
+    low, high = named.get("from", low), to if to is not None else high
+    if low is not None and high is None and "from" not in named:
+        low, high = 0, low
+    if low is not None and high is not None and low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return raw.integers(shape, tensor._kind.raw_dtype, low, high)
+
+
+def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
+    if isinstance(p, Tensor):
+        p = p.expand(tensor.shape).permute(*order)._kind.backend.to_host(p.expand(tensor.shape).permute(*order)._array)  # type: ignore
+    elif not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return raw.bernoulli(shape, tensor._kind.raw_dtype, p)
+
+
+_fill("uniform_", "Fill with numbers drawn evenly from ``[from, to)``.", _uniform)
+_fill("normal_", "Fill with normal numbers of ``mean`` and ``std``.", _normal)
+_fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random, floating=False)
+_fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.", _bernoulli_fill, floating=False)
+_fill("exponential_", "Fill with exponential numbers of rate ``lambd``.",
+      lambda raw, t, shape, order, lambd=1.0: raw.exponential(shape, t._kind.raw_dtype, lambd))  # fmt: skip
+_fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.",
+      lambda raw, t, shape, order, p: raw.geometric(shape, t._kind.raw_dtype, p), floating=False)  # fmt: skip
+_fill("cauchy_", "Fill with Cauchy numbers.",
+      lambda raw, t, shape, order, median=0.0, sigma=1.0: raw.cauchy(shape, t._kind.raw_dtype, median, sigma))  # fmt: skip
+_fill("log_normal_", "Fill with numbers whose logarithm is normal.",
+      lambda raw, t, shape, order, mean=1.0, std=2.0: raw.log_normal(shape, t._kind.raw_dtype, mean, std))  # fmt: skip
+
+
+# --- constants ----------------------------------------------------------------------------------------------------
+
+
+def _overwrite(self: Tensor, value: Tensor) -> Tensor:
+    """Write values that owe nothing to the old ones; where the tensor was recorded, its history ends here."""
+    return self.copy_(value)  # type: ignore
+
+
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to ``value``, a number or a 0-d tensor."""
+    from ..creation import full
+
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+        return self.copy_(value)  # type: ignore
+    return self.copy_(full((), value, dtype=self.dtype, device=self.device))  # type: ignore
+
+
+def _zero_(self: Tensor) -> Tensor:
+    """Set every element to 0."""
+    return _fill_(self, 0)
+
+
+Tensor._overwrite, Tensor.fill_, Tensor.zero_ = _overwrite, _fill_, _zero_  # type: ignore[attr-defined]

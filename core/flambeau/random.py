@@ -1,0 +1,200 @@
+"""Random generators: ``Generator``, the default one of every device, and the functions that seed and save them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import backend as backends
+from . import dtypes
+from ._tensor import Tensor, wrap
+from .devices import canonical, device, kind_of
+
+__all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+_Device = device
+
+
+class Generator:
+    """A stream of random numbers; on the CPU, the one that PyTorch gives for the same seed.
+
+    >>> import flambeau as torch
+    >>> g = torch.Generator().manual_seed(0)
+    >>> torch.rand(2, generator=g)
+    tensor([0.4963, 0.7682])
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = _Device(device)
+        self._raw: Any = None  # made when first used: loading a library's generators takes time
+
+    @property
+    def raw(self) -> Any:
+        """The backend's own generator, with the samplers."""
+        if self._raw is None:
+            place = canonical(self.device)
+            self._raw = backends.for_device_type(place.type).generator(place.index or 0)
+        return self._raw
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restart the stream from ``seed``; returns the generator."""
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        try:
+            self.raw.manual_seed(int(seed))
+        except ValueError as error:
+            raise RuntimeError(str(error)) from None
+        return self
+
+    def seed(self) -> int:
+        """Restart the stream from a seed of the operating system's; returns it."""
+        return self.raw.seed()  # type: ignore[no-any-return]
+
+    def initial_seed(self) -> int:
+        """The seed that the stream was started from."""
+        return self.raw.initial_seed()  # type: ignore[no-any-return]
+
+    def get_state(self) -> Tensor:
+        """The state as a ByteTensor, in PyTorch's layout."""
+        kind = kind_of(dtypes.uint8, _Device("cpu"))
+        return wrap(kind.backend.asarray(self.raw.get_state()), kind)
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a state that ``get_state`` gave."""
+        if not isinstance(new_state, Tensor) or new_state.dtype is not dtypes.uint8:
+            raise TypeError("expected a torch.ByteTensor, but got " +
+                            (new_state.type() if isinstance(new_state, Tensor) else type(new_state).__name__))  # type: ignore  # fmt: skip
+        self.raw.set_state(new_state.numpy())
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator that continues independently from here."""
+        made = Generator(self.device)
+        made._raw = self.raw.clone()
+        return made
+
+    graphsafe_get_state = clone_state
+
+    def graphsafe_set_state(self, state: Generator) -> Generator:
+        """Continue from another generator's state."""
+        self._raw = state.raw.clone()
+        return self
+
+    def get_offset(self) -> int:
+        """The position in a counter-based stream; the CPU's has none."""
+        if not hasattr(self.raw, "get_offset"):
+            raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
+        return self.raw.get_offset()  # type: ignore[no-any-return]
+
+    def set_offset(self, offset: int) -> Generator:
+        """Move to a position in a counter-based stream; the CPU's has none."""
+        if not hasattr(self.raw, "set_offset"):
+            raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
+        self.raw.set_offset(offset)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"device": self.device, "state": self.get_state()}
+
+    def __setstate__(self, state: Any) -> None:
+        self.__init__(state["device"])  # type: ignore[misc]
+        self.set_state(state["state"])
+
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {hex(id(self))}>"
+
+
+default_generator = Generator("cpu")
+_defaults: dict[tuple[str, int], Generator] = {}
+
+
+def default_for(place: device) -> Generator:
+    """The generator that functions use on a device where none is given."""
+    if place.type == "cpu":
+        return default_generator
+    place = canonical(place)
+    key = (place.type, place.index or 0)
+    if key not in _defaults:
+        _defaults[key] = Generator(place)
+        if _seed_of_others is not None:
+            _defaults[key].manual_seed(_seed_of_others)
+    return _defaults[key]
+
+
+_seed_of_others: int | None = None  # for the devices whose generators have not been made yet
+
+
+def manual_seed(seed: int) -> Generator:
+    """Restart the default generators of all devices from ``seed``; returns the CPU's.
+
+    >>> import flambeau as torch
+    >>> _ = torch.manual_seed(0); torch.rand(1)
+    tensor([0.4963])
+    """
+    global _seed_of_others
+    seed = int(seed)
+    default_generator.manual_seed(seed)
+    _seed_of_others = seed
+    for each in _defaults.values():
+        each.manual_seed(seed)
+    return default_generator
+
+
+def seed() -> int:
+    """Restart the default generators from a seed of the operating system's; returns it."""
+    made = default_generator.seed()
+    for each in _defaults.values():
+        each.manual_seed(made)
+    return made
+
+
+def initial_seed() -> int:
+    """The seed of the default CPU generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default CPU generator, a ByteTensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Continue the default CPU generator from a state."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Sequence[Any] | None = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:  # fmt: skip
+    """Leave the default generators, at the end of the block, as they were at its start.
+
+    >>> import flambeau as torch
+    >>> before = torch.get_rng_state()
+    >>> with torch.random.fork_rng():
+    ...     x = torch.rand(3)
+    >>> torch.equal(before, torch.get_rng_state())
+    True
+    """
+    if not enabled:
+        yield
+        return
+    saved = default_generator.get_state()
+    others = {key: each.get_state() for key, each in _defaults.items()}
+    try:
+        yield
+    finally:
+        default_generator.set_state(saved)
+        for key, state in others.items():
+            _defaults[key].set_state(state)
+
+
+def raw_generator(generator: Generator | None, place: device) -> Callable[..., Any] | Any:
+    """The backend's generator to sample from."""
+    if generator is None:
+        return default_for(place).raw
+    if generator.device.type != place.type:
+        raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")
+    return generator.raw

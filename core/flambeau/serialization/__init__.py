@@ -1,0 +1,120 @@
+"""Saving and loading, in PyTorch's file formats.
+
+``saving`` and ``loading`` hold the two functions; ``archive`` the zip format; ``pickles`` the pickles in it and
+what makes reading them safe; ``names`` what things are called there; ``rebuild`` how tensors are put together;
+``locations`` which device they go to; ``options`` the settings; ``safetensors`` the other format.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import flambeau as torch
+
+from .loading import SourceChangeWarning, get_unsafe_globals_in_checkpoint, load
+from .locations import default_restore_location, location_tag, register_package, validate_cuda_device
+from .names import StorageType
+from .options import (
+    LoadEndianness,
+    add_safe_globals,
+    clear_safe_globals,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    get_safe_globals,
+    safe_globals,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+)
+from .rebuild import copy_sharing_storage, reduce_parameter, reduce_tensor
+from .saving import save
+
+__all__ = [
+    "LoadEndianness",
+    "SourceChangeWarning",
+    "StorageType",
+    "add_safe_globals",
+    "check_module_version_greater_or_equal",
+    "clear_safe_globals",
+    "copy_sharing_storage",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "location_tag",
+    "mkdtemp",
+    "normalize_storage_type",
+    "reduce_parameter",
+    "reduce_tensor",
+    "register_package",
+    "safe_globals",
+    "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+    "skip_data",
+    "storage_to_tensor_type",
+    "validate_cuda_device",
+]
+
+
+@contextmanager
+def mkdtemp() -> Iterator[str]:
+    """A temporary folder for the time of a ``with`` block.
+
+    >>> import os
+    >>> with mkdtemp() as folder:
+    ...     os.listdir(folder)
+    []
+    """
+    path = tempfile.mkdtemp()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def check_module_version_greater_or_equal(
+    module: Any, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
+) -> bool:
+    """Return whether ``module.__version__`` is at least ``req_version_tuple``.
+
+    A version that does not read so raises RuntimeError, or warns and counts as new enough.
+
+    >>> import types
+    >>> check_module_version_greater_or_equal(types.SimpleNamespace(__version__="1.10.2"), (1, 9))
+    True
+    """
+    try:
+        parts = module.__version__.split(".")
+        version = tuple(type(field)(parts[i]) for i, field in enumerate(req_version_tuple))
+        return bool(version >= req_version_tuple)
+    except Exception as error:
+        message = (
+            f"'{module.__name__}' module version string is malformed '{module.__version__}' "
+            f"and cannot be compared with tuple {req_version_tuple}"
+        )
+        if error_if_malformed:
+            raise RuntimeError(message) from error
+        warnings.warn(f"{message}, but continuing assuming that requirement is met", stacklevel=2)
+        return True
+
+
+def normalize_storage_type(storage_type: type) -> Any:
+    """Return the storage class of the same name for host memory."""
+    return getattr(torch, storage_type.__name__)
+
+
+def storage_to_tensor_type(storage: Any) -> Any:
+    """Return the tensor class that goes with a storage's class: ``FloatTensor`` for a ``FloatStorage``."""
+    return getattr(torch, type(storage).__name__.replace("Storage", "Tensor"))

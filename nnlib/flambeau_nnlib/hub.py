@@ -1,0 +1,389 @@
+"""Models from the web: checkpoints from any URL, and entry points that GitHub repositories declare.
+
+A repository declares its entry points, functions that return a model, in a file ``hubconf.py``. Loading one
+runs the code of that repository, so the user is asked first. Checkpoints do not run code.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import sys
+import uuid
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlparse
+from urllib.request import Request, urlopen
+
+import flambeau as torch
+
+try:
+    from tqdm import tqdm
+except ImportError:
+    tqdm = None
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # bfd8deac in resnet18-bfd8deac.pth
+TRUSTED_OWNERS = {"facebookresearch", "facebookincubator", "pytorch", "fairinternal"}
+HUBCONF = "hubconf.py"
+CHUNK_SIZE = 128 * 1024  # bytes
+GITHUB = "https://github.com"
+GITHUB_API = "https://api.github.com"
+
+_directory: str | None = None
+
+
+def get_dir() -> str:
+    """The directory for downloads: that of :func:`set_dir`, else ``$TORCH_HOME/hub``, else in the user's "
+    "cache."""
+    if os.getenv("TORCH_HUB"):
+        warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+    if _directory is not None:
+        return _directory
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch"))), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Set the directory for downloads."""
+    global _directory
+    _directory = os.path.expanduser(d)
+
+
+# --- Files ---
+
+
+def download_url_to_file(
+    url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True
+) -> None:
+    """Download ``url`` to the file ``dst``, which is there completely or not at all.
+
+    Raises RuntimeError if the SHA-256 digest of the file does not start with ``hash_prefix``. ``progress``
+    shows a bar on standard error.
+    """
+    target = Path(dst).expanduser()
+    partial = target.with_name(f"{target.name}.{uuid.uuid4().hex}.partial")
+    digest = hashlib.sha256()
+    try:
+        with (
+            partial.open("xb") as file,
+            urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as response,
+        ):
+            size = response.headers.get("Content-Length")
+            with _progress_bar(int(size) if size else None, progress) as advance:
+                while chunk := response.read(CHUNK_SIZE):
+                    file.write(chunk)
+                    digest.update(chunk)
+                    advance(len(chunk))
+        if size and partial.stat().st_size != int(size):
+            raise RuntimeError(f"download of {url} ended after {partial.stat().st_size} of {size} bytes")
+        if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
+            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")')
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _progress_bar(total: int | None, visible: bool) -> Iterator[Callable[[int], Any]]:
+    if tqdm is not None:
+        with tqdm(total=total, disable=not visible, unit="B", unit_scale=True, unit_divisor=1024) as bar:
+            yield bar.update
+        return
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if visible:
+            sys.stderr.write(f"\r{100 * done / total:.1f}%" if total else f"\r{done} bytes")
+            sys.stderr.flush()
+
+    yield advance
+    if visible:
+        sys.stderr.write("\n")
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = False,
+) -> dict[str, Any]:
+    """``torch.load`` the file at ``url``, after downloading it unless it is in ``model_dir`` already.
+
+    Args:
+        model_dir: default: ``checkpoints`` in :func:`get_dir`.
+        map_location: see ``torch.load``.
+        progress: show a bar on standard error.
+        check_hash: compare the SHA-256 digest with its start in the name, as in ``name-bfd8deac.pth``.
+        RuntimeError
+            if it differs.
+        file_name: what to call the file. Default: its name in the URL.
+        weights_only: see ``torch.load``.
+    """
+    if os.getenv("TORCH_MODEL_ZOO"):
+        warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+    directory = Path(model_dir or os.path.join(get_dir(), "checkpoints"))
+    directory.mkdir(parents=True, exist_ok=True)
+    file = directory / (file_name or os.path.basename(urlparse(url).path))
+    if not file.exists():
+        sys.stdout.write(f'Downloading: "{url}" to {file}\n')
+        match = HASH_REGEX.search(file.name) if check_hash else None
+        download_url_to_file(url, file, match[1] if match else None, progress=progress)
+    return torch.load(_unpack_legacy_zip(file), map_location=map_location, weights_only=weights_only)
+
+
+def _unpack_legacy_zip(file: Path) -> Path:
+    """The one file in a zip archive that somebody made by hand; any other ``file`` as it is."""
+    if not zipfile.is_zipfile(file):
+        return file
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if len(members) != 1 or members[0].is_dir():
+            return file
+        warnings.warn(
+            "Falling back to the old format < 1.6. This support will be deprecated in favor of default "
+            "zipfile format introduced in 1.6. Please redo torch.save() to save it in the new zipfile "
+            "format.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        _extract(archive, file.parent)
+        return file.parent / members[0].filename
+
+
+def _extract(archive: zipfile.ZipFile, directory: Path) -> None:
+    """Extract all members; ValueError if one would end up outside of ``directory``."""
+    directory = directory.resolve()
+    for member in archive.infolist():
+        if not (directory / member.filename).resolve().is_relative_to(directory):
+            raise ValueError(f"Archive entry escapes target directory: {member.filename}")
+    archive.extractall(directory)
+
+
+# --- Repositories ---
+
+
+def list(
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str = "check",
+    verbose: bool = True,
+) -> builtins.list[str]:
+    """The names of the entry points of a repository. For the arguments see :func:`load`."""
+    module = _import_hubconf(_fetch(github, force_reload, trust_repo, verbose, skip_validation))
+    return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
+
+
+def help(
+    github: str,
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str = "check",
+) -> str | None:
+    """The docstring of the entry point ``model`` of a repository. For the arguments see :func:`load`."""
+    module = _import_hubconf(_fetch(github, force_reload, trust_repo, True, skip_validation))
+    return _entry_point(module, model).__doc__
+
+
+def load(
+    repo_or_dir: str,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: bool | str = "check",
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """What the entry point ``model`` of a repository returns for ``*args`` and ``**kwargs``.
+
+    Args:
+        repo_or_dir: ``"owner/name"`` or ``"owner/name:ref"``, with a branch or a tag; a directory for
+            ``source="local"``.
+        trust_repo: True, or False to ask the user, or ``"check"`` to ask unless the repository is known.
+        force_reload: download even if it is there.
+        verbose: say so if it is there.
+        skip_validation: do not ask GitHub whether the ref belongs to the repository.
+
+    Raises ValueError for another source, RuntimeError if there is no such entry point or its dependencies
+    are missing.
+    """
+    source = source.lower()
+    if source not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    if source == "github":
+        repo_or_dir = _fetch(repo_or_dir, force_reload, trust_repo, verbose, skip_validation)
+    with _importable(repo_or_dir):
+        return _entry_point(_import_hubconf(repo_or_dir), model)(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _importable(directory: str) -> Iterator[None]:
+    sys.path.insert(0, directory)
+    try:
+        yield
+    finally:
+        sys.path.remove(directory)
+
+
+def _import_hubconf(directory: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(HUBCONF, os.path.join(directory, HUBCONF))
+    module = importlib.util.module_from_spec(spec)
+    with _importable(directory):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _entry_point(module: ModuleType, name: str) -> Callable[..., Any]:
+    if not isinstance(name, str):
+        raise ValueError("Invalid input: model should be a string of function name")
+    packages = getattr(module, "dependencies", None) or []
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise RuntimeError(f"Cannot find callable {name} in hubconf")
+    return function
+
+
+def _fetch(
+    github: str, force_reload: bool, trust_repo: bool | str, verbose: bool, skip_validation: bool
+) -> str:
+    """The directory with the repository's files, downloaded if need be."""
+    hub = Path(get_dir())
+    hub.mkdir(parents=True, exist_ok=True)
+    owner, name, ref = _parse(github)
+    repository = hub / "_".join([owner, name, ref.replace("/", "_")])
+    _check_trust(owner, name, repository, trust_repo)
+    if repository.exists() and not force_reload:
+        if verbose:
+            sys.stderr.write(f"Using cache found in {repository}\n")
+        return str(repository)
+    if not skip_validation:
+        _check_ref(owner, name, ref)
+    _download_repository(owner, name, ref, repository)
+    return str(repository)
+
+
+def _parse(github: str) -> tuple[str, str, str]:
+    """Owner, name and ref; the ref defaults to the branch ``main`` if there is one, else to ``master``."""
+    repository, _, ref = github.partition(":")
+    owner, name = repository.split("/")
+    if ref:
+        return owner, name, ref
+    try:
+        with urlopen(f"{GITHUB}/{owner}/{name}/tree/main/"):
+            return owner, name, "main"
+    except HTTPError as error:
+        if error.code == 404:
+            return owner, name, "master"
+        raise
+    except URLError as error:
+        for branch in ("main", "master"):
+            if os.path.exists(f"{get_dir()}/{owner}_{name}_{branch}"):
+                return owner, name, branch
+        raise RuntimeError(
+            "It looks like there is no internet connection and the repo could not be found in the cache "
+            f"({get_dir()})"
+        ) from error
+
+
+def _check_trust(owner: str, name: str, repository: Path, trust_repo: bool | str) -> None:
+    """Ask the user if need be, and remember the answer."""
+    trusted_list = repository.parent / "trusted_list"
+    trusted_list.touch()
+    full_name = f"{owner}_{name}"
+    trusted = full_name in trusted_list.read_text().split() or repository.is_dir() or owner in TRUSTED_OWNERS
+    if trust_repo is False or (trust_repo == "check" and not trusted):
+        answer = input(
+            f"The repository {full_name} does not belong to the list of trusted repositories and as such "
+            "cannot be downloaded. Do you trust this repository and wish to add it to the trusted list of "
+            "repositories (y/N)?"
+        ).lower()
+        if answer in ("n", "no", ""):
+            raise PermissionError("Untrusted repository.")
+        if answer not in ("y", "yes"):
+            raise ValueError(f"Unrecognized response {answer}.")
+        if trusted:
+            print("The repository is already trusted.")
+    if not trusted:
+        with trusted_list.open("a") as file:
+            file.write(f"{full_name}\n")
+
+
+def _check_ref(owner: str, name: str, ref: str) -> None:
+    """ValueError unless ``ref`` is a branch or a tag of the repository itself, rather than of a fork."""
+    for kind in ("branches", "tags"):
+        page = 1
+        while entries := _ask_github(f"{GITHUB_API}/repos/{owner}/{name}/{kind}?per_page=100&page={page}"):
+            if any(entry["name"] == ref or entry["commit"]["sha"].startswith(ref) for entry in entries):
+                return
+            page += 1
+    raise ValueError(
+        f"Cannot find {ref} in {GITHUB}/{owner}/{name}. If it's a commit from a forked repo, please call "
+        "hub.load() with forked repo directly."
+    )
+
+
+def _ask_github(url: str) -> Any:
+    headers = {"Accept": "application/vnd.github.v3+json"}
+    token = os.environ.get("GITHUB_TOKEN")
+    try:
+        with urlopen(
+            Request(url, headers=headers | ({"Authorization": f"token {token}"} if token else {}))
+        ) as reply:
+            return json.load(reply)
+    except HTTPError:
+        if not token:
+            raise
+        with urlopen(Request(url, headers=headers)) as reply:  # the token may lack permissions
+            return json.load(reply)
+
+
+def _download_repository(owner: str, name: str, ref: str, repository: Path) -> None:
+    archive_file = repository.parent / f"{ref.replace('/', '_')}.zip"
+    url = f"{GITHUB}/{owner}/{name}/zipball/"
+    sys.stdout.write(f'Downloading: "{url}{ref}" to {archive_file}\n')
+    try:
+        download_url_to_file(url + ref, archive_file, progress=False)
+    except HTTPError as error:
+        if error.code != 300:
+            raise
+        warnings.warn(
+            f"The ref {ref} is ambiguous. Perhaps it is both a tag and a branch in the repo? Torchhub will "
+            "now assume that it's a branch. You can disambiguate tags and branches by explicitly passing "
+            "refs/heads/branch_name or refs/tags/tag_name as the ref. That might require using "
+            "skip_validation=True.",
+            stacklevel=2,
+        )
+        download_url_to_file(f"{url}refs/heads/{ref}", archive_file, progress=False)
+    try:
+        with zipfile.ZipFile(archive_file) as archive:
+            extracted = repository.parent / archive.infolist()[0].filename
+            shutil.rmtree(extracted, ignore_errors=True)
+            _extract(archive, repository.parent)
+        shutil.rmtree(repository, ignore_errors=True)
+        shutil.move(extracted, repository)
+    finally:
+        archive_file.unlink()

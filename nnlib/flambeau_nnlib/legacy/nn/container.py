@@ -1,0 +1,213 @@
+"""Modules made of modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .module import Module, Table, map_table
+
+__all__ = ["Concat", "ConcatTable", "Container", "MapTable", "Parallel", "ParallelTable", "Sequential"]
+
+Visit = Callable[[Module, Table, Table], Table]
+
+
+class Container(Module):
+    """A module made of others, in `modules`.
+
+    A subclass defines `updateOutput` and `_backward`, which hands every module its input and the gradient by its
+    output, and returns the gradient by the input of the whole.
+    """
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__()
+        self.modules: list[Module] = list(modules)
+
+    def add(self, module: Module) -> Container:
+        """Append a module; returns the container."""
+        self.modules.append(module)
+        return self
+
+    def get(self, index: int) -> Module:
+        """The module at `index`."""
+        return self.modules[index]
+
+    def size(self) -> int:
+        """The number of modules."""
+        return len(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def reset(self, stdv: float | None = None) -> None:
+        for module in self.modules:
+            module.reset(stdv)
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        pairs = [module.parameters() for module in self.modules]
+        return [p for params, _ in pairs for p in params], [g for _, grads in pairs for g in grads]
+
+    def _backward(self, visit: Visit, input: Table, gradOutput: Table) -> Table:
+        raise NotImplementedError
+
+    def updateGradInput(self, input: Table, gradOutput: Table) -> Table:
+        self.gradInput = self._backward(lambda m, x, g: m.updateGradInput(x, g), input, gradOutput)
+        return self.gradInput
+
+    def accGradParameters(self, input: Table, gradOutput: Table, scale: float = 1) -> None:
+        def visit(module: Module, x: Table, g: Table) -> Table:
+            module.accGradParameters(x, g, scale)
+            return module.gradInput
+
+        self._backward(visit, input, gradOutput)
+
+    def backward(self, input: Table, gradOutput: Table, scale: float = 1) -> Table:
+        self.gradInput = self._backward(lambda m, x, g: m.backward(x, g, scale), input, gradOutput)
+        return self.gradInput
+
+    def __repr__(self) -> str:
+        lines = "".join(f"\n  ({i}): {module!r}".replace("\n", "\n  ")[:0] for i, module in enumerate(self.modules))
+        for i, module in enumerate(self.modules):
+            inner = repr(module).replace("\n", "\n  ")
+            lines += f"\n  ({i}): {inner}"
+        return f"nn.{type(self).__name__} {{{self._flow()}{lines}\n}}"
+
+    def _flow(self) -> str:
+        """How data flow through the modules, for the printed form."""
+        return ""
+
+
+class Sequential(Container):
+    """One module after another.
+
+    >>> import flambeau as torch
+    >>> nn = torch.legacy.nn
+    >>> nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh())
+    nn.Sequential {
+      [input -> (0) -> (1) -> output]
+      (0): nn.Linear(4 -> 3)
+      (1): nn.Tanh
+    }
+    """
+
+    def insert(self, module: Module, index: int) -> None:
+        """Put a module before the one at `index`."""
+        self.modules.insert(index, module)
+
+    def remove(self, index: int) -> None:
+        """Take out the module at `index`."""
+        del self.modules[index]
+
+    def updateOutput(self, input: Table) -> Table:
+        for module in self.modules:
+            input = module.updateOutput(input)
+        self.output = input
+        return input
+
+    def _backward(self, visit: Visit, input: Table, gradOutput: Table) -> Table:
+        inputs = [input, *(module.output for module in self.modules[:-1])]
+        for module, x in zip(reversed(self.modules), reversed(inputs), strict=True):
+            gradOutput = visit(module, x, gradOutput)
+        return gradOutput
+
+    def _flow(self) -> str:
+        steps = "".join(f"({i}) -> " for i in range(len(self.modules)))
+        return f"\n  [input -> {steps}output]"
+
+
+class ConcatTable(Container):
+    """Every module on the same input; the outputs as a table.
+
+    >>> import flambeau as torch
+    >>> nn = torch.legacy.nn
+    >>> nn.ConcatTable().add(nn.Identity()).add(nn.Abs()).forward(torch.tensor([-1.0]))
+    [tensor([-1.]), tensor([1.])]
+    """
+
+    def updateOutput(self, input: Table) -> Table:
+        self.output = [module.updateOutput(input) for module in self.modules]
+        return self.output
+
+    def _backward(self, visit: Visit, input: Table, gradOutput: Table) -> Table:
+        gradients = [visit(module, input, g) for module, g in zip(self.modules, gradOutput, strict=True)]
+        return map_table(lambda *parts: sum(parts[1:], parts[0]), *gradients)
+
+
+class Concat(ConcatTable):
+    """Every module on the same input; the outputs joined along `dimension`.
+
+    Args:
+        dimension: the dimension to join along.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.dimension = dimension
+
+    def updateOutput(self, input: Table) -> Tensor:
+        self.output = torch.cat(super().updateOutput(input), self.dimension)
+        return self.output
+
+    def _backward(self, visit: Visit, input: Table, gradOutput: Tensor) -> Table:
+        sizes = [module.output.size(self.dimension) for module in self.modules]
+        return super()._backward(visit, input, gradOutput.split(sizes, self.dimension))
+
+
+class ParallelTable(Container):
+    """Each module on its own entry of the input table; the outputs as a table."""
+
+    def updateOutput(self, input: Table) -> Table:
+        self.output = [module.updateOutput(x) for module, x in zip(self.modules, input, strict=True)]
+        return self.output
+
+    def _backward(self, visit: Visit, input: Table, gradOutput: Table) -> Table:
+        return [visit(module, x, g) for module, x, g in zip(self.modules, input, gradOutput, strict=True)]
+
+
+class Parallel(ParallelTable):
+    """Each module on its own slice of the input; the outputs joined.
+
+    Args:
+        inputDimension: the dimension of the input to slice.
+        outputDimension: the dimension to join the outputs along.
+    """
+
+    def __init__(self, inputDimension: int, outputDimension: int) -> None:
+        super().__init__()
+        self.inputDimension = inputDimension
+        self.outputDimension = outputDimension
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self._slices = list(input.unbind(self.inputDimension))
+        self.output = torch.cat(super().updateOutput(self._slices), self.outputDimension)
+        return self.output
+
+    def _backward(self, visit: Visit, input: Tensor, gradOutput: Tensor) -> Tensor:
+        sizes = [module.output.size(self.outputDimension) for module in self.modules]
+        pieces = gradOutput.split(sizes, self.outputDimension)
+        return torch.stack(super()._backward(visit, self._slices, pieces), self.inputDimension)
+
+
+class MapTable(ParallelTable):
+    """The same module, its parameters shared, on every entry of the input table.
+
+    Args:
+        module: the module.
+    """
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module)
+
+    def updateOutput(self, input: Table) -> Table:
+        first = self.modules[0]
+        shared = [name for n in first.listModules() for p in n._parameter_names for name in (p, n_grad(p))]
+        while len(self.modules) < len(input):
+            self.modules.append(first.clone(*shared))
+        del self.modules[len(input) :]
+        return super().updateOutput(input)
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        return self.modules[0].parameters()

@@ -1,0 +1,331 @@
+"""Modules and criterions with explicit backward methods, computed by autograd underneath."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = ["Criterion", "Module"]
+
+Table = Any  # a tensor, or a list of tables
+
+
+def map_table(function: Callable[..., Any], table: Table, *others: Table) -> Table:
+    """`function` applied to every tensor of a table, or of several tables of one shape."""
+    if isinstance(table, (list, tuple)):
+        return [map_table(function, *parts) for parts in zip(table, *others, strict=True)]
+    return function(table, *others)
+
+
+def tensors_of(table: Table) -> list[Tensor]:
+    """The tensors of a table in order."""
+    if isinstance(table, (list, tuple)):
+        return [tensor for part in table for tensor in tensors_of(part)]
+    return [table]
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    return tensor.detach().requires_grad_() if tensor.is_floating_point() else tensor
+
+
+class Module:
+    """A layer in the style of Lua Torch: `forward` computes `output`, `backward` computes `gradInput`.
+
+    Inputs and outputs are tensors or tables (lists) of them. `backward(input, gradOutput)` takes the gradient by the
+    output, adds the gradients by the parameters to `gradWeight` and `gradBias`, and returns the gradient by the input.
+
+    A subclass defines `compute(input, weight, bias, ...)`, differentiable, with the parameters that it has announced
+    by `_add_parameters`; or it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
+
+    >>> import flambeau as torch
+    >>> layer = torch.legacy.nn.Square()
+    >>> x = torch.tensor([1.0, 3.0])
+    >>> layer.forward(x), layer.backward(x, torch.ones(2))
+    (tensor([1., 9.]), tensor([2., 6.]))
+    """
+
+    def __init__(self) -> None:
+        self.output: Table = torch.empty(0)
+        self.gradInput: Table = torch.empty(0)
+        self.train = True
+        self._parameter_names: list[str] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._given: Table = None
+        self._inputs: Table = None
+        self._params: list[Tensor] = []
+        self._result: Table = None
+
+    def _add_parameters(self, **parameters: Tensor) -> None:
+        """Keep each parameter under its name, and a zero gradient for it: `gradWeight` for `weight`."""
+        for name, parameter in parameters.items():
+            self._parameter_names.append(name)
+            setattr(self, name, parameter)
+            setattr(self, _grad_name(name), torch.zeros_like(parameter))
+
+    # --- computing ---
+
+    def compute(self, input: Table, *parameters: Tensor) -> Table:
+        """The output, as a differentiable function of the input and the parameters."""
+        raise NotImplementedError
+
+    def updateOutput(self, input: Table) -> Table:
+        """Compute `output`, and remember what `backward` will need."""
+        self._given = input
+        self._inputs = map_table(_leaf, input)
+        self._params = [_leaf(p) for p in self.parameters()[0]]
+        with torch.enable_grad():
+            self._result = self.compute(self._inputs, *self._params)
+        self.output = map_table(Tensor.detach, self._result)
+        return self.output
+
+    def updateGradInput(self, input: Table, gradOutput: Table) -> Table:
+        """Compute `gradInput` for an input that has gone forward."""
+        self._replay(input)
+        leaves = [t for t in tensors_of(self._inputs) if t.requires_grad]
+        gradients = iter(self._gradients(leaves, gradOutput))
+        self.gradInput = map_table(
+            lambda t: next(gradients) if t.requires_grad else torch.zeros_like(t), self._inputs
+        )
+        return self.gradInput
+
+    def accGradParameters(self, input: Table, gradOutput: Table, scale: float = 1) -> None:
+        """Add `scale` times the gradients by the parameters to those kept."""
+        self._replay(input)
+        kept = self.parameters()[1]
+        for kept_gradient, gradient in zip(kept, self._gradients(self._params, gradOutput), strict=True):
+            kept_gradient.add_(gradient, alpha=scale)
+
+    def _replay(self, input: Table) -> None:
+        if input is not self._given:
+            self.updateOutput(input)
+
+    def _gradients(self, leaves: list[Tensor], gradOutput: Table) -> list[Tensor]:
+        """The gradients by some inputs or parameters; the graph is kept for the others."""
+        pairs = zip(tensors_of(self._result), tensors_of(gradOutput), strict=True)
+        pairs = [(result, gradient) for result, gradient in pairs if result.requires_grad]
+        if not pairs or not leaves:
+            return [torch.zeros_like(leaf) for leaf in leaves]
+        results, gradients = zip(*pairs, strict=True)
+        found = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
+        return [
+            torch.zeros_like(leaf) if gradient is None else gradient
+            for leaf, gradient in zip(leaves, found, strict=True)
+        ]
+
+    def forward(self, input: Table) -> Table:
+        """The output for `input`; the same as calling the module."""
+        return self.updateOutput(input)
+
+    def backward(self, input: Table, gradOutput: Table, scale: float = 1) -> Table:
+        """The gradient by `input`, after adding `scale` times those by the parameters to the ones kept."""
+        self.updateGradInput(input, gradOutput)
+        self.accGradParameters(input, gradOutput, scale)
+        return self.gradInput
+
+    def backwardUpdate(self, input: Table, gradOutput: Table, lr: float) -> Table:
+        """`backward`, and a step of gradient descent in place of keeping the gradients by the parameters."""
+        kept = [gradient.clone() for gradient in self.parameters()[1]]
+        self.zeroGradParameters()
+        self.backward(input, gradOutput)
+        self.updateParameters(lr)
+        for gradient, before in zip(self.parameters()[1], kept, strict=True):
+            gradient.copy_(before)
+        return self.gradInput
+
+    def __call__(self, input: Table) -> Table:
+        return self.forward(input)
+
+    # --- parameters ---
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """The parameters, and the gradients kept for them."""
+        names = self._parameter_names
+        return [getattr(self, n) for n in names], [getattr(self, _grad_name(n)) for n in names]
+
+    def reset(self, stdv: float | None = None) -> None:
+        """Draw the parameters afresh."""
+
+    def zeroGradParameters(self) -> None:
+        """Set the gradients kept for the parameters to zero."""
+        for gradient in self.parameters()[1]:
+            gradient.zero_()
+
+    def updateParameters(self, learningRate: float) -> None:
+        """A step of gradient descent."""
+        for parameter, gradient in zip(*self.parameters(), strict=True):
+            parameter.sub_(gradient, alpha=learningRate)
+
+    def flattenParameters(self) -> tuple[Tensor, Tensor]:
+        """All parameters, and all gradients, as one vector each, of which the modules then hold views."""
+        owners: dict[int, list[tuple[Module, str]]] = {}  # parameters that are shared stay so
+        for module in self.listModules():
+            for name in module._parameter_names:
+                owners.setdefault(getattr(module, name).data_ptr(), []).append((module, name))
+        flat = []
+        for attribute in (str, _grad_name):
+            pieces = [getattr(module, attribute(name)) for (module, name), *_ in owners.values()]
+            vector = torch.cat([piece.reshape(-1) for piece in pieces]) if pieces else torch.empty(0)
+            views = vector.split([piece.numel() for piece in pieces]) if pieces else ()
+            for holders, piece, view in zip(owners.values(), pieces, views, strict=True):
+                for module, name in holders:
+                    setattr(module, attribute(name), view.view_as(piece))
+            flat.append(vector)
+        return flat[0], flat[1]
+
+    def share(self, other: Module, *names: str) -> Module:
+        """Take over the named tensors (`"weight"`, `"gradWeight"`, ...) of a module of the same structure."""
+        for mine, theirs in zip(self.listModules(), other.listModules(), strict=True):
+            for name in names:
+                if hasattr(theirs, name):
+                    setattr(mine, name, getattr(theirs, name))
+        return self
+
+    def clone(self, *names: str) -> Module:
+        """A copy, which shares the named tensors with this module."""
+        return copy.deepcopy(self).share(self, *names)
+
+    def type(self, type: str | None = None) -> Any:
+        """Convert parameters and buffers to a type such as `"torch.DoubleTensor"`; without one, the present type."""
+        if type is None:
+            return self.output.type() if isinstance(self.output, Tensor) else self.output[0].type()
+        for module in self.listModules():
+            module.clearState()
+            for name, value in vars(module).items():
+                if isinstance(value, Tensor) and value.is_floating_point():
+                    setattr(module, name, value.type(type))
+        return self
+
+    def float(self) -> Module:
+        """Convert to float32."""
+        return self.type("torch.FloatTensor")
+
+    def double(self) -> Module:
+        """Convert to float64."""
+        return self.type("torch.DoubleTensor")
+
+    def cuda(self) -> Module:
+        """Move to the GPU, as float32."""
+        return self.type("torch.cuda.FloatTensor")
+
+    # --- structure and mode ---
+
+    def training(self) -> None:
+        """Behave as when training."""
+        self.apply(lambda module: setattr(module, "train", True))
+
+    def evaluate(self) -> None:
+        """Behave as when evaluating: no dropout, running statistics."""
+        self.apply(lambda module: setattr(module, "train", False))
+
+    def apply(self, callback: Callable[[Module], Any]) -> None:
+        """Call `callback` on this module and all modules inside it."""
+        for module in self.listModules():
+            callback(module)
+
+    def listModules(self) -> list[Module]:
+        """This module and all modules inside it, depth first."""
+        return [self] + [inner for module in getattr(self, "modules", []) for inner in module.listModules()]
+
+    def findModules(self, cls: type) -> list[Module]:
+        """Those of `listModules` that are instances of `cls`."""
+        return [module for module in self.listModules() if isinstance(module, cls)]
+
+    def replace(self, callback: Callable[[Module], Module]) -> Module:
+        """The module that `callback` returns for this one, with every module inside it replaced likewise."""
+        new = callback(self)
+        if hasattr(new, "modules"):
+            new.modules = [module.replace(callback) for module in new.modules]
+        return new
+
+    def clearState(self) -> Module:
+        """Let go of the outputs and gradients of the latest pass."""
+        for module in self.listModules():
+            module._forget()
+            module.output, module.gradInput = torch.empty(0), torch.empty(0)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The recorded graph cannot be copied; without it, backward computes forward again.
+        return {**vars(self), "_given": None, "_inputs": None, "_params": [], "_result": None}
+
+    def __repr__(self) -> str:
+        return f"nn.{type(self).__name__}"
+
+
+def _grad_name(name: str) -> str:
+    return f"grad{name[0].upper()}{name[1:]}"
+
+
+class Criterion:
+    """A loss in the style of Lua Torch: `forward` gives a number, `backward` its gradient by the input.
+
+    A subclass defines `compute(input, target)`, differentiable.
+
+    >>> import flambeau as torch
+    >>> criterion = torch.legacy.nn.MSECriterion()
+    >>> x, target = torch.tensor([1.0, 3.0]), torch.zeros(2)
+    >>> criterion.forward(x, target), criterion.backward(x, target)
+    (5.0, tensor([1., 3.]))
+    """
+
+    def __init__(self) -> None:
+        self.output: Any = 0
+        self.gradInput: Table = torch.empty(0)
+
+    def compute(self, input: Table, target: Table) -> Tensor:
+        """The loss as a tensor."""
+        raise NotImplementedError
+
+    def updateOutput(self, input: Table, target: Table) -> Any:
+        """Compute the loss, which is also kept as `output`."""
+        self.output = self.compute(input, target).item()
+        return self.output
+
+    def updateGradInput(self, input: Table, target: Table) -> Table:
+        """Compute `gradInput`, the gradient of the loss by the input."""
+        leaves = map_table(_leaf, input)
+        flat = tensors_of(leaves)
+        with torch.enable_grad():
+            found = torch.autograd.grad(self.compute(leaves, target), flat, allow_unused=True)
+        gradients = iter(found)
+
+        def gradient_of(leaf: Tensor) -> Tensor:
+            gradient = next(gradients)
+            return torch.zeros_like(leaf) if gradient is None else gradient
+
+        self.gradInput = map_table(gradient_of, leaves)
+        return self.gradInput
+
+    def forward(self, input: Table, target: Table) -> Any:
+        """The loss; the same as calling the criterion."""
+        return self.updateOutput(input, target)
+
+    def backward(self, input: Table, target: Table) -> Table:
+        """The gradient of the loss by the input."""
+        return self.updateGradInput(input, target)
+
+    def __call__(self, input: Table, target: Table) -> Any:
+        return self.forward(input, target)
+
+    def type(self, type: str | None = None) -> Any:
+        """Convert what tensors the criterion holds, such as class weights."""
+        if type is None:
+            return self.gradInput.type()
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor) and value.is_floating_point():
+                setattr(self, name, value.type(type))
+        return self
+
+    def __repr__(self) -> str:
+        return f"nn.{type(self).__name__}"
+
+
+def as_sequence(value: Any) -> Sequence[Any]:
+    """Dimensions given one by one, or as a single sequence."""
+    return value[0] if len(value) == 1 and not isinstance(value[0], int) else value

@@ -1,0 +1,113 @@
+"""Limits on gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from types import GeneratorType
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+@torch.no_grad()
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector.
+
+    Raises RuntimeError for a norm that is not finite, if asked to; `foreach` is accepted.
+
+    >>> import flambeau as torch
+    >>> get_total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])])
+    tensor(5.)
+    """
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not tensors:
+        return torch.tensor(0.0)
+    norm_type, device = float(norm_type), tensors[0].device
+    norms = [torch.linalg.vector_norm(tensor, norm_type).to(device) for tensor in tensors]
+    total = torch.linalg.vector_norm(torch.stack(norms), norm_type)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
+        )
+    return total
+
+
+@torch.no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale all gradients by `max_norm / total_norm`, in place, if that is below 1."""
+    scale = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+    for grad in gradients(parameters):
+        grad.mul_(scale.to(grad.device))
+
+
+@torch.no_grad()
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale all gradients, in place, so that their norm together is at most `max_norm`; returns what it was.
+
+    >>> import flambeau as torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> (weight * torch.tensor([3.0, 4.0])).sum().backward()
+    >>> clip_grad_norm_([weight], max_norm=1.0), weight.grad
+    (tensor(5.), tensor([0.6000, 0.8000]))
+    """
+    is_generator = isinstance(parameters, GeneratorType)
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if is_generator and not parameters:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
+    total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The old name of `clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+@torch.no_grad()
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
+    """Limit each element of all gradients to [-clip_value, clip_value], in place.
+
+    >>> import flambeau as torch
+    >>> weight = torch.nn.Parameter(torch.ones(2))
+    >>> (weight * torch.tensor([3.0, -4.0])).sum().backward()
+    >>> clip_grad_value_([weight], 3.5); weight.grad
+    tensor([ 3.0000, -3.5000])
+    """
+    clip_value = float(clip_value)
+    for grad in gradients(parameters):
+        grad.clamp_(min=-clip_value, max=clip_value)
+
+
+def gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]

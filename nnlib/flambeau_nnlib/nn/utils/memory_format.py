@@ -1,0 +1,37 @@
+"""Convolution weights in another order in memory."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import flambeau as torch
+
+from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+from ..modules.module import Module
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
+AnyModule = TypeVar("AnyModule", bound=Module)
+
+
+def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.memory_format) -> AnyModule:
+    """Convert the weights of all 2-D convolutions in `module`.
+
+    >>> import flambeau as torch
+    >>> conv = convert_conv2d_weight_memory_format(torch.nn.Conv2d(4, 4, 3), torch.channels_last)
+    >>> conv.weight.is_contiguous(memory_format=torch.channels_last)
+    True
+    """
+    return convert_weights(module, (Conv2d, ConvTranspose2d), memory_format)
+
+
+def convert_conv3d_weight_memory_format(module: AnyModule, memory_format: torch.memory_format) -> AnyModule:
+    """Convert the weights of all 3-D convolutions in `module`."""
+    return convert_weights(module, (Conv3d, ConvTranspose3d), memory_format)
+
+
+def convert_weights(module: AnyModule, kinds: tuple[type[Module], ...], memory_format: torch.memory_format) -> AnyModule:
+    for layer in module.modules():
+        if isinstance(layer, kinds):
+            layer.weight.data = layer.weight.detach().clone(memory_format=memory_format)
+    return module

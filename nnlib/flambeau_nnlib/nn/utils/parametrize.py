@@ -1,0 +1,335 @@
+"""Parametrizations: modules that compute a parameter of another module from the tensors that are really learned.
+
+>>> import flambeau as torch
+>>> class Symmetric(torch.nn.Module):
+...     def forward(self, x):
+...         return x.triu() + x.triu(1).mT
+>>> layer = register_parametrization(torch.nn.Linear(3, 3), "weight", Symmetric())
+>>> torch.equal(layer.weight, layer.weight.T)
+True
+>>> list(dict(layer.named_parameters()))
+['bias', 'parametrizations.weight.original']
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ..modules.container import ModuleDict, ModuleList
+from ..modules.module import Module
+from ..parameter import Parameter
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+
+class Cache:
+    """The parametrized tensors computed inside `cached()`."""
+
+    depth = 0
+    tensors: dict[tuple[int, str], Tensor]
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Inside, each parametrized tensor is computed only once.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+    >>> with cached():
+    ...     print(layer.weight is layer.weight)
+    True
+    """
+    if Cache.depth == 0:
+        Cache.tensors = {}
+    Cache.depth += 1
+    try:
+        yield
+    finally:
+        Cache.depth -= 1
+        if Cache.depth == 0:
+            Cache.tensors = {}
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, called one after the other on its `original`.
+
+    If `right_inverse` of the first returns several tensors, these are `original0`, `original1`, ...
+    """
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        if len(modules) == 0:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        shape, dtype = original.shape, original.dtype
+        new = original
+        with torch.no_grad():
+            for module in reversed(list(self)):
+                if hasattr(module, "right_inverse"):
+                    with suppress(NotImplementedError):  # then it starts from the tensor as it is
+                        new = module.right_inverse(new)
+        if not isinstance(new, (Tensor, Sequence)):
+            raise ValueError(
+                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}"
+            )
+        self.is_tensor = isinstance(new, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(new)
+        if self.is_tensor:
+            self._keep_one(original, new)
+        else:
+            self._keep_many(original, new)
+        if not unsafe:
+            check_same_form(self(), shape, dtype)
+
+    def _keep_one(self, original: Tensor, new: Tensor) -> None:
+        for what in ("dtype", "device"):
+            before, after = getattr(original, what), getattr(new, what)
+            if before != after:
+                raise ValueError(
+                    f"When `right_inverse` outputs one tensor, it may not change the {what}.\n"
+                    f"original.{what}: {before}\nright_inverse(original).{what}: {after}"
+                )
+        original.data = new.detach()
+        register_tensor(self, "original", original)
+
+    def _keep_many(self, original: Tensor, new: Sequence[Tensor]) -> None:
+        for index, tensor in enumerate(new):
+            if not isinstance(tensor, Tensor):
+                raise ValueError(
+                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                    f"Got element {index} of the sequence with type {type(tensor).__name__}."
+                )
+            if isinstance(original, Parameter):
+                tensor = Parameter(tensor, original.requires_grad)
+            register_tensor(self, f"original{index}", tensor.requires_grad_(original.requires_grad))
+
+    @property
+    def _originals(self) -> list[Tensor]:
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{index}") for index in range(self.ntensors)]
+
+    def forward(self) -> Tensor:
+        first, *others = self
+        value = first(*self._originals)
+        for module in others:
+            value = module(value)
+        return value
+
+    @torch.no_grad()
+    def right_inverse(self, value: Tensor) -> None:
+        """Set the originals so that the parametrized tensor becomes `value`."""
+        for module in reversed(list(self)):
+            if not hasattr(module, "right_inverse"):
+                raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+            value = module.right_inverse(value)
+        if self.is_tensor and not isinstance(value, Tensor):
+            raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
+        if not self.is_tensor and not isinstance(value, Sequence):
+            raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
+        values = [value] if self.is_tensor else value
+        if len(values) != self.ntensors:
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. "
+                f"Got a sequence of length {len(values)}."
+            )
+        for index, (original, tensor) in enumerate(zip(self._originals, values, strict=True)):
+            if not isinstance(tensor, Tensor):
+                raise ValueError(
+                    f"'right_inverse' must return a sequence of tensors. Got element {index} of type {type(tensor).__name__}."
+                )
+            if tensor.dtype != original.dtype:
+                which, name = ("The tensor", "original") if self.is_tensor else (f"Tensor {index}", f"original{index}")
+                raise ValueError(
+                    f"{which} returned by `right_inverse` has dtype {tensor.dtype} while `{name}` has dtype {original.dtype}"
+                )
+            original.data = tensor.detach()
+
+
+def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
+    """Compute the parameter or buffer `tensor_name` of `module` by `parametrization`, after those it may have.
+
+    Assigning to the attribute calls `parametrization.right_inverse`, if it has that method. Unless `unsafe`, a change
+    of shape or dtype raises ValueError; so does a name that is no parameter or buffer.
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        if not unsafe:
+            check_appended(getattr(module, tensor_name), parametrization)
+        module.parametrizations[tensor_name].append(parametrization)
+        module.parametrizations[tensor_name].unsafe |= unsafe
+    elif tensor_name in module._buffers or tensor_name in module._parameters:
+        original = getattr(module, tensor_name)
+        parametrizations = ParametrizationList([parametrization], original, unsafe=unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            give_own_class(module)
+            module.parametrizations = ModuleDict()
+        setattr(type(module), tensor_name, parametrized_property(tensor_name))
+        module.parametrizations[tensor_name] = parametrizations
+    else:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+        )
+    return module
+
+
+def check_same_form(value: Any, shape: torch.Size, dtype: torch.dtype) -> None:
+    if not isinstance(value, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
+    for what, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
+        if before != after:
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is "
+                f"enabled.\nunparametrized {what}: {before}\nparametrized {what}: {after}"
+            )
+
+
+def check_appended(current: Tensor, parametrization: Module) -> None:
+    """A further parametrization, and its inverse, must keep the form of the tensor."""
+    result = parametrization(current)
+    check_same_form(result, current.shape, current.dtype)
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        inverse = parametrization.right_inverse(result)
+    except NotImplementedError:
+        return
+    if not isinstance(inverse, Tensor):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}")
+    for what in ("dtype", "shape"):
+        if getattr(inverse, what) != getattr(current, what):
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as the parametrized "
+                f"tensor, unless the `unsafe` flag is enabled.\nexpected {what}: {getattr(current, what)}\n"
+                f"returned {what}: {getattr(inverse, what)}"
+            )
+
+
+def give_own_class(module: Module) -> None:
+    """Put `module` into a subclass of its class, which can then have properties of its own."""
+    cls = type(module)
+    attributes = {"__getstate__": refuse_pickling}
+    if not hasattr(cls, "__deepcopy__"):
+        attributes["__deepcopy__"] = deepcopy_parametrized
+    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), attributes)
+
+
+def refuse_pickling(module: Module) -> None:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(). See:\n"
+        "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
+        "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+    )
+
+
+def deepcopy_parametrized(module: Module, memo: dict[int, Any]) -> Module:
+    replica = type(module).__new__(type(module))
+    memo[id(module)] = replica
+    replica.__setstate__(copy.deepcopy(module.__dict__, memo))
+    return replica
+
+
+def parametrized_property(name: str) -> property:
+    """The attribute `name` of a parametrized module: computed when read, inverted when set."""
+
+    def get(module: Module) -> Tensor:
+        parametrization = module.parametrizations[name]
+        if Cache.depth == 0:
+            return parametrization()
+        key = (id(module), name)
+        if key not in Cache.tensors:
+            Cache.tensors[key] = parametrization()
+        return Cache.tensors[key]
+
+    def set(module: Module, value: Tensor) -> None:
+        module.parametrizations[name].right_inverse(value)
+
+    return property(get, set)
+
+
+def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether `module` has a parametrized tensor, or one of this name.
+
+    >>> import flambeau as torch
+    >>> is_parametrized(torch.nn.Linear(1, 1))
+    False
+    """
+    parametrizations = getattr(module, "parametrizations", None)
+    if not isinstance(parametrizations, ModuleDict):
+        return False
+    return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Make `tensor_name` a plain parameter again: of its parametrized value, or of its original."""
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    parametrizations = module.parametrizations[tensor_name]
+    if parametrizations.is_tensor:
+        original = parametrizations.original
+        if leave_parametrized:
+            with torch.no_grad():
+                original.data = getattr(module, tensor_name).detach()
+    elif leave_parametrized:
+        value = getattr(module, tensor_name)
+        original = Parameter(value) if value.requires_grad else value
+    else:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor "
+            "that is parametrized in terms of a sequence of tensors."
+        )
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    register_tensor(module, tensor_name, original)
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that `module` had before it was parametrized.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))
+    >>> type(layer).__name__, type_before_parametrizations(layer).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
+    """Give `to_module` the parametrizations and originals of `from_module`, or those of `tensor_name` only."""
+    if not is_parametrized(from_module):
+        return to_module
+    for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:
+        source = from_module.parametrizations[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for parametrization in source:
+            register_parametrization(to_module, name, parametrization)
+        for key in [key for key in (*source._parameters, *source._buffers) if key.startswith("original")]:
+            setattr(to_module.parametrizations[name], key, getattr(source, key))
+    return to_module

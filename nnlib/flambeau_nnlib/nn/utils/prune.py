@@ -1,0 +1,454 @@
+"""Pruning: parameters some of whose elements are held at zero.
+
+A pruned parameter `name` is kept as `name_orig`, with a buffer `name_mask` of zeros and ones; the attribute `name` is
+their product, computed before each forward. Pruning again combines the masks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ..modules.module import Module
+from .convert_parameters import parameters_to_vector
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+
+class BasePruningMethod(ABC):
+    """A way to choose what to prune: subclasses define `compute_mask` and `PRUNING_TYPE`.
+
+    The type is "unstructured" (single elements), "structured" (whole slices along `self.dim`) or "global". The
+    instance is the forward pre-hook that applies the mask.
+    """
+
+    _tensor_name: str
+    PRUNING_TYPE: str
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask for importance scores `t`, on top of `default_mask`."""
+
+    def apply_mask(self, module: Module) -> Tensor:
+        """The masked parameter."""
+        mask = getattr(module, f"{self._tensor_name}_mask")
+        original = getattr(module, f"{self._tensor_name}_orig")
+        return mask.to(original.dtype) * original
+
+    @classmethod
+    def apply(
+        cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
+    ) -> BasePruningMethod:
+        """Prune parameter `name` of `module`; the values themselves are the scores unless some are given."""
+        method = cls(*args, **kwargs)
+        method._tensor_name = name
+        earlier = take_hook(module, name)
+        if earlier is not None:
+            method = PruningContainer.combine(earlier, method)
+        current = getattr(module, name)
+        scores = current if importance_scores is None else importance_scores
+        if scores.shape != current.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}, "
+                f"got {scores.shape} vs {current.shape}"
+            )
+        if earlier is None:
+            mask = method.compute_mask(scores, default_mask=torch.ones_like(current))
+            delattr(module, name)
+            module.register_parameter(f"{name}_orig", current)
+        else:
+            mask = method.compute_mask(scores, default_mask=getattr(module, f"{name}_mask").detach().clone())
+        module.register_buffer(f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """`t` with what this method prunes set to zero; no module is involved.
+
+        >>> import flambeau as torch
+        >>> L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, 4.0]))
+        tensor([3., -0., 0., 4.])
+        """
+        scores = t if importance_scores is None else importance_scores
+        if scores.shape != t.shape:
+            raise AssertionError(f"importance_scores should have the same shape as tensor t, got {scores.shape} vs {t.shape}")
+        default_mask = torch.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=default_mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the masked values the parameter itself."""
+        name = self._tensor_name
+        weight = self.apply_mask(module)
+        original = module._parameters[f"{name}_orig"]
+        for attribute in (name, f"{name}_orig", f"{name}_mask"):
+            if hasattr(module, attribute):
+                delattr(module, attribute)
+        original.data = weight.data
+        setattr(module, name, original)
+
+
+def take_hook(module: Module, name: str) -> BasePruningMethod | None:
+    """The pruning method on parameter `name`, no longer registered as a hook."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            return module._forward_pre_hooks.pop(key)
+    return None
+
+
+class PruningContainer(BasePruningMethod):
+    """Several pruning methods of one parameter; each prunes what the ones before left."""
+
+    def __init__(self, *args: BasePruningMethod) -> None:
+        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        if len(args) == 1:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    @classmethod
+    def combine(cls, earlier: BasePruningMethod, method: BasePruningMethod) -> PruningContainer:
+        """A container of both; `earlier` itself if it is one."""
+        container = earlier if isinstance(earlier, PruningContainer) else cls(earlier)
+        container.add_pruning_method(method)
+        return container
+
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
+        """Add a method that acts on the same parameter."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if self._tensor_name != method._tensor_name:
+            raise ValueError(
+                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
+                f"PruningContainer {self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index: int) -> BasePruningMethod:
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """`default_mask`, and the mask that the latest method computes for what that leaves."""
+        method = self._pruning_methods[-1]
+        left = self._left_by(default_mask, method)
+        mask = default_mask.to(t.dtype, copy=True)
+        mask[left] = method.compute_mask(t[left], default_mask=default_mask[left]).to(mask.dtype)
+        return mask
+
+    @staticmethod
+    def _left_by(mask: Tensor, method: BasePruningMethod) -> Any:
+        """What `mask` leaves, as an index: elements, or slices, as `method` prunes them."""
+        if method.PRUNING_TYPE == "unstructured":
+            return mask == 1
+        if method.PRUNING_TYPE == "global":
+            return ...
+        if method.PRUNING_TYPE != "structured":
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        if not hasattr(method, "dim"):
+            raise AttributeError('Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` defined.')
+        if method.dim < -mask.dim():
+            raise IndexError(f"Index is out of bounds for tensor with dimensions {mask.dim()}")
+        kept = mask.movedim(method.dim, 0).flatten(1).sum(1) != 0
+        return slice_index(mask, method.dim, kept)
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing: the parameter gets a mask of ones."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        return default_mask
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prunes `amount` elements, a number or a fraction, at random."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: float) -> None:
+        self.amount = checked_amount(amount)
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        count = count_to_prune(self.amount, t.nelement())
+        return prune_elements(default_mask, torch.rand_like(t) if count else t, count, largest=True)
+
+
+class L1Unstructured(BasePruningMethod):
+    """Prunes the `amount` elements, a number or a fraction, of smallest absolute value."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: float) -> None:
+        self.amount = checked_amount(amount)
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        count = count_to_prune(self.amount, t.nelement())
+        return prune_elements(default_mask, t.abs(), count, largest=False)
+
+
+class RandomStructured(BasePruningMethod):
+    """Prunes `amount` slices along `dim`, a number or a fraction, at random."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        self.amount = checked_amount(amount)
+        self.dim = dim
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        check_structured(t, self.dim)
+        count = count_to_prune(self.amount, t.shape[self.dim])
+        if count == 0:
+            return default_mask
+        scores = torch.rand(t.shape[self.dim])
+        return keep_slices(default_mask, t, self.dim, scores > torch.kthvalue(scores, k=count).values)
+
+
+class LnStructured(BasePruningMethod):
+    """Prunes the `amount` slices along `dim`, a number or a fraction, of smallest `n`-norm."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        self.amount = checked_amount(amount)
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        check_structured(t, self.dim)
+        length = t.shape[self.dim]
+        count = count_to_prune(self.amount, length)
+        if count == 0:
+            return default_mask
+        others = [dim for dim in range(t.dim()) if dim != self.dim % t.dim()]
+        norms = torch.norm(t, p=self.n, dim=others)
+        return keep_slices(default_mask, t, self.dim, torch.topk(norms, k=length - count, largest=True).indices)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes what `mask` says."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
+        return default_mask * self.mask.to(default_mask.dtype)
+
+
+def prune_elements(mask: Tensor, scores: Tensor, count: int, largest: bool) -> Tensor:
+    """`mask` without the `count` elements of largest, or smallest, score."""
+    mask = mask.clone()
+    if count:
+        mask.view(-1)[torch.topk(scores.reshape(-1), k=count, largest=largest).indices] = 0
+    return mask
+
+
+def keep_slices(mask: Tensor, t: Tensor, dim: int, kept: Tensor) -> Tensor:
+    """`mask` with only the slices of index `kept` along `dim`."""
+    slices = torch.zeros_like(t)
+    slices[slice_index(t, dim, kept)] = 1
+    return slices * mask.to(slices.dtype)
+
+
+def slice_index(t: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
+    return (slice(None),) * (dim % t.dim()) + (index,)
+
+
+def identity(module: Module, name: str) -> Module:
+    """Give the parameter a mask of ones.
+
+    >>> import flambeau as torch
+    >>> list(identity(torch.nn.Linear(2, 3), "bias").state_dict())
+    ['weight', 'bias_orig', 'bias_mask']
+    """
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Module, name: str, amount: float) -> Module:
+    """Prune `amount` elements, a number or a fraction, at random.
+
+    >>> import flambeau as torch
+    >>> int((random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2).weight == 0).sum())
+    2
+    """
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
+    """Prune the `amount` elements, a number or a fraction, of smallest absolute value or score.
+
+    >>> import flambeau as torch
+    >>> int((l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5).weight == 0).sum())
+    3
+    """
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
+    """Prune `amount` slices along `dim`, a number or a fraction, at random.
+
+    >>> import flambeau as torch
+    >>> columns = random_structured(torch.nn.Linear(5, 3), "weight", amount=3, dim=1).weight.abs().sum(0)
+    >>> int((columns == 0).sum())
+    3
+    """
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Module:
+    """Prune the `amount` slices along `dim`, a number or a fraction, of smallest `n`-norm.
+
+    >>> import flambeau as torch
+    >>> conv = ln_structured(torch.nn.Conv2d(5, 3, 2), "weight", amount=2, n=float("-inf"), dim=0)
+    >>> int((conv.weight.flatten(1).abs().sum(1) == 0).sum())
+    2
+    """
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
+    """Prune what `mask` says.
+
+    >>> import flambeau as torch
+    >>> layer = custom_from_mask(torch.nn.Linear(1, 3), "bias", mask=torch.tensor([0, 1, 0]))
+    >>> layer.bias_mask
+    tensor([0., 1., 0.])
+    """
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Module, str]],
+    pruning_method: type[BasePruningMethod],
+    importance_scores: dict[tuple[Module, str], Tensor] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Prune all parameters together, given as (module, name), as if they were one tensor.
+
+    >>> import flambeau as torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Linear(4, 1))
+    >>> global_unstructured([(net[0], "weight"), (net[1], "weight")], L1Unstructured, amount=10)
+    >>> sum(int((layer.weight == 0).sum()) for layer in net)
+    10
+    """
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    if importance_scores is not None and not isinstance(importance_scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    parameters = list(parameters)
+    scores = importance_scores or {}
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. '
+            f"Found method {pruning_method} of type {method.PRUNING_TYPE}"
+        )
+    tensors = [getattr(module, name) for module, name in parameters]
+    masks = [
+        getattr(module, f"{name}_mask", torch.ones_like(tensor))
+        for (module, name), tensor in zip(parameters, tensors, strict=True)
+    ]
+    importance = [scores.get(key, tensor) for key, tensor in zip(parameters, tensors, strict=True)]
+    method._tensor_name = "all parameters"
+    mask = PruningContainer(method).compute_mask(parameters_to_vector(importance), parameters_to_vector(masks))
+    parts = mask.split([tensor.numel() for tensor in tensors])
+    for (module, name), tensor, part in zip(parameters, tensors, parts, strict=True):
+        custom_from_mask(module, name, mask=part.view_as(tensor))
+
+
+def remove(module: Module, name: str) -> Module:
+    """Make the pruning of a parameter permanent; ValueError if it is not pruned.
+
+    >>> import flambeau as torch
+    >>> layer = remove(random_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5), "weight")
+    >>> list(layer.state_dict())
+    ['bias', 'weight']
+    """
+    hook = take_hook(module, name)
+    if hook is None:
+        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+    hook.remove(module)
+    return module
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether `module` or one below it has a pruned parameter.
+
+    >>> import flambeau as torch
+    >>> is_pruned(torch.nn.Linear(2, 3))
+    False
+    """
+    return any(
+        isinstance(hook, BasePruningMethod) for submodule in module.modules() for hook in submodule._forward_pre_hooks.values()
+    )
+
+
+def checked_amount(amount: Any) -> Any:
+    """`amount` if it is a number of elements, or a fraction."""
+    if not isinstance(amount, Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if amount < 0 or (not isinstance(amount, Integral) and amount > 1):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+    return amount
+
+
+def count_to_prune(amount: float, size: int) -> int:
+    """How many of `size` elements or slices to prune."""
+    if not isinstance(amount, Integral):
+        return round(amount * size)
+    if amount > size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+    return int(amount)
+
+
+def check_structured(t: Tensor, dim: int) -> None:
+    if t.dim() <= 1:
+        raise ValueError(
+            "Structured pruning can only be applied to multidimensional tensors. "
+            f"Found tensor of shape {t.shape} with {t.dim()} dims"
+        )
+    if dim >= t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")

@@ -1,0 +1,133 @@
+"""Spectral normalization by a forward pre-hook; `parametrizations.spectral_norm` is the newer form."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .. import functional as F
+from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from ..modules.module import Module
+from ..parameter import Parameter, is_lazy
+from .weight_norm import find_hook
+
+__all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
+
+AnyModule = TypeVar("AnyModule", bound=Module)
+
+
+def as_matrix(weight: Tensor, dim: int) -> Tensor:
+    """The weight as a matrix whose rows are its slices along `dim`."""
+    return weight.movedim(dim, 0).flatten(1)
+
+
+def output_dim(module: Module) -> int:
+    """The dimension of the module's weight that counts outputs."""
+    return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
+
+
+class SpectralNorm:
+    """The hook: before each forward, divides the weight by an estimate of its largest singular value.
+
+    `name_u` and `name_v` approximate the singular vectors; each forward in training improves them.
+    """
+
+    _version = 1
+
+    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        if n_power_iterations <= 0:
+            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+        self.name = name
+        self.dim = dim
+        self.n_power_iterations = n_power_iterations
+        self.eps = eps
+
+    def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
+        """weight / sigma, sigma = u^T weight v."""
+        weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
+        matrix = as_matrix(weight, self.dim)
+        if do_power_iteration:
+            with torch.no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(F.normalize(torch.mv(matrix.t(), u), dim=0, eps=self.eps))
+                    u.copy_(F.normalize(torch.mv(matrix, v), dim=0, eps=self.eps))
+                u, v = u.clone(), v.clone()  # the buffers change at the next forward, before this one's backward
+        return weight / torch.dot(u, torch.mv(matrix, v))
+
+    @staticmethod
+    def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
+        """Rename the parameter, add the buffers, and register the hooks."""
+        if find_hook(module, SpectralNorm, name) is not None:
+            raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+        hook = SpectralNorm(name, n_power_iterations, dim, eps)
+        weight = module._parameters[name]
+        if weight is None:
+            raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. "
+                "Make sure to run the dummy forward before applying spectral normalization"
+            )
+        with torch.no_grad():
+            rows, columns = as_matrix(weight, dim).shape
+            u = F.normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
+            v = F.normalize(weight.new_empty(columns).normal_(0, 1), dim=0, eps=eps)
+        delattr(module, name)
+        module.register_parameter(f"{name}_orig", weight)
+        setattr(module, name, weight.data)
+        module.register_buffer(f"{name}_u", u)
+        module.register_buffer(f"{name}_v", v)
+        module.register_forward_pre_hook(hook)
+        module._register_state_dict_hook(hook.note_version)
+        return hook
+
+    def note_version(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
+        """State dict hook: say that `name_v` is in the checkpoint."""
+        local_metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
+
+    def remove(self, module: Module) -> None:
+        """Put the normalized weight back as a plain parameter."""
+        with torch.no_grad():
+            weight = self.compute_weight(module, do_power_iteration=False)
+        for suffix in ("", "_u", "_v", "_orig"):
+            delattr(module, self.name + suffix)
+        module.register_parameter(self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+
+def spectral_norm(
+    module: AnyModule,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> AnyModule:
+    """Keep the largest singular value of a parameter, seen as a matrix of slices along `dim`, at 1.
+
+    Miyato et al., *Spectral normalization for generative adversarial networks*, 2018.
+
+    >>> import flambeau as torch
+    >>> layer = spectral_norm(torch.nn.Linear(20, 40), n_power_iterations=50)
+    >>> output = layer(torch.randn(1, 20))
+    >>> abs(float(torch.linalg.matrix_norm(layer.weight, 2)) - 1.0) < 0.05
+    True
+    """
+    SpectralNorm.apply(module, name, n_power_iterations, output_dim(module) if dim is None else dim, eps)
+    return module
+
+
+def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
+    """Undo `spectral_norm`; ValueError if there is none."""
+    key = find_hook(module, SpectralNorm, name)
+    if key is None:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    hook = module._forward_pre_hooks.pop(key)
+    hook.remove(module)
+    for key, other in list(module._state_dict_hooks.items()):
+        if other == hook.note_version:
+            del module._state_dict_hooks[key]
+    return module

@@ -1,0 +1,102 @@
+"""Weight normalization by a forward pre-hook; `parametrizations.weight_norm` is the newer form."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeVar
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ..modules.module import Module
+from ..parameter import Parameter, is_lazy
+
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+
+AnyModule = TypeVar("AnyModule", bound=Module)
+
+
+def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
+    """The norms of the slices of `tensor` along `dim`, kept broadcastable; the norm of it all for dim -1."""
+    if dim == -1:
+        return torch.linalg.vector_norm(tensor)
+    others = [other for other in range(tensor.dim()) if other != dim]
+    return torch.linalg.vector_norm(tensor, dim=others, keepdim=True)
+
+
+class WeightNorm:
+    """The hook: before each forward, computes the weight from its magnitude g and direction v."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module: Module) -> Tensor:
+        """g * v / |v|."""
+        g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
+        return v * (g / norm_except_dim(v, self.dim))
+
+    @staticmethod
+    def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
+        """Replace the parameter by g and v, and register the hook."""
+        if find_hook(module, WeightNorm, name) is not None:
+            raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+        hook = WeightNorm(name, dim)
+        weight = getattr(module, name)
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. "
+                "Make sure to run the dummy forward before applying weight normalization"
+            )
+        delattr(module, name)
+        module.register_parameter(f"{name}_g", Parameter(norm_except_dim(weight, hook.dim).data))
+        module.register_parameter(f"{name}_v", Parameter(weight.data))
+        setattr(module, name, hook.compute_weight(module))
+        module.register_forward_pre_hook(hook)
+        return hook
+
+    def remove(self, module: Module) -> None:
+        """Put the plain parameter back."""
+        weight = self.compute_weight(module)
+        for suffix in ("", "_g", "_v"):
+            delattr(module, self.name + suffix)
+        setattr(module, self.name, Parameter(weight.data))
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def find_hook(module: Module, kind: type, name: str) -> int | None:
+    """The id of the forward pre-hook of this kind on parameter `name`."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and hook.name == name:
+            return key
+    return None
+
+
+def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyModule:
+    """Learn the magnitude and the direction of a parameter apart: `name_g` along `dim`, and `name_v`.
+
+    Salimans and Kingma, *Weight normalization*, 2016.
+
+    >>> import flambeau as torch
+    >>> layer = weight_norm(torch.nn.Linear(20, 40))
+    >>> layer.weight_g.shape, layer.weight_v.shape
+    (torch.Size([40, 1]), torch.Size([40, 20]))
+    """
+    warnings.warn(
+        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
+    """Undo `weight_norm`; ValueError if there is none."""
+    key = find_hook(module, WeightNorm, name)
+    if key is None:
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    module._forward_pre_hooks.pop(key).remove(module)
+    return module

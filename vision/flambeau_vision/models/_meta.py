@@ -1,0 +1,56 @@
+"""Names of the classes that published weights know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from ..transforms._presets import ImageClassification
+from ._api import SITE, Weights
+
+__all__ = ["COCO_CATEGORIES", "VOC_CATEGORIES", "imagenet", "imagenet_categories"]
+
+
+@cache
+def imagenet_categories() -> list[str]:
+    """The 1,000 classes of ImageNet, in the order of their numbers."""
+    return Path(__file__).with_name("imagenet_categories.txt").read_text(encoding="utf-8").splitlines()
+
+
+class _ImageNetCategories(Sequence):
+    """The classes of ImageNet, read when first looked at."""
+
+    def __len__(self) -> int:
+        return 1000
+
+    def __getitem__(self, index: Any) -> Any:
+        return imagenet_categories()[index]
+
+    def __repr__(self) -> str:
+        return repr(imagenet_categories())
+
+
+def imagenet(
+    file: str, num_params: int, crop_size: int = 224, resize_size: int = 256, **transform: Any
+) -> Weights:
+    """Weights for the classes of ImageNet, published as ``file.pth``."""
+    prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size, **transform)
+    return Weights(f"{SITE}{file}.pth", prepare, {"categories": _ImageNetCategories(), "num_params": num_params})
+
+
+VOC_CATEGORIES = """__background__ aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse
+    motorbike person pottedplant sheep sofa train tvmonitor""".split()
+
+# By the numbers that COCO gives them, some of which it does not use.
+COCO_CATEGORIES = [
+    name.replace("_", " ") if name not in ("N/A", "__background__") else name
+    for name in """__background__ person bicycle car motorcycle airplane bus train truck boat traffic_light
+    fire_hydrant N/A stop_sign parking_meter bench bird cat dog horse sheep cow elephant bear zebra giraffe N/A backpack
+    umbrella N/A N/A handbag tie suitcase frisbee skis snowboard sports_ball kite baseball_bat baseball_glove skateboard
+    surfboard tennis_racket bottle N/A wine_glass cup fork knife spoon bowl banana apple sandwich orange broccoli carrot
+    hot_dog pizza donut cake chair couch potted_plant bed N/A dining_table N/A N/A toilet N/A tv laptop mouse remote
+    keyboard cell_phone microwave oven toaster sink refrigerator N/A book clock vase scissors teddy_bear hair_drier
+    toothbrush""".split()
+]

@@ -1,0 +1,87 @@
+"""What published weights expect of their input, ready to use: ``weights.transforms()`` gives one of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from .._extras import is_pil_image
+from . import functional as F
+from ._geometry import InterpolationMode
+
+__all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation"]
+
+_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of the colours of ImageNet
+
+
+def _as_float(img: Any) -> torch.Tensor:
+    img = F.pil_to_tensor(img) if is_pil_image(img) else img
+    return F.convert_image_dtype(img, torch.float)
+
+
+class ObjectDetection(nn.Module):
+    """A floating tensor with values from 0 to 1."""
+
+    def forward(self, img: Any) -> torch.Tensor:
+        return _as_float(img)
+
+
+class ImageClassification(nn.Module):
+    """Scale the shorter side to ``resize_size``, cut ``crop_size`` out of the middle, normalize the colours."""
+
+    def __init__(
+        self,
+        *,
+        crop_size: int,
+        resize_size: int = 256,
+        mean: tuple[float, ...] = _MEAN,
+        std: tuple[float, ...] = _STD,
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.crop_size = [crop_size]
+        self.resize_size = [resize_size]
+        self.mean = list(mean)
+        self.std = list(std)
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    def forward(self, img: Any) -> torch.Tensor:
+        img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
+        return F.normalize(_as_float(F.center_crop(img, self.crop_size)), self.mean, self.std)
+
+    def extra_repr(self) -> str:
+        names = ("crop_size", "resize_size", "mean", "std", "interpolation")
+        return "\n".join(f"{name}={getattr(self, name)}" for name in names)
+
+
+class SemanticSegmentation(nn.Module):
+    """Scale the shorter side to ``resize_size``, normalize the colours."""
+
+    def __init__(
+        self,
+        *,
+        resize_size: int | None,
+        mean: tuple[float, ...] = _MEAN,
+        std: tuple[float, ...] = _STD,
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.resize_size = None if resize_size is None else [resize_size]
+        self.mean = list(mean)
+        self.std = list(std)
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    def forward(self, img: Any) -> torch.Tensor:
+        if self.resize_size is not None:
+            img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
+        return F.normalize(_as_float(img), self.mean, self.std)
+
+    def extra_repr(self) -> str:
+        names = ("resize_size", "mean", "std", "interpolation")
+        return "\n".join(f"{name}={getattr(self, name)}" for name in names)

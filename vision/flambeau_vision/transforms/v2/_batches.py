@@ -1,0 +1,93 @@
+"""Transforms that mix the samples of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+import flambeau.nn.functional as F
+
+from ._samples import Transform, find_labels, keep_type, leaves_of, map_sample
+
+__all__ = ["CutMix", "MixUp"]
+
+
+class _MixBatch(Transform):
+    """Mix each sample of a batch with the one before it, images and labels alike."""
+
+    def __init__(
+        self, *, alpha: float = 1.0, num_classes: int | None = None, labels_getter: Callable | str = "default"
+    ) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.num_classes = num_classes
+        self.labels_getter = labels_getter
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        alpha = torch.tensor([self.alpha])
+        share = torch.distributions.Beta(alpha, alpha).sample().item()
+        return self.make_mix(share, *flat_inputs[0].shape[-2:])
+
+    def forward(self, *inputs: Any) -> Any:
+        sample = inputs if len(inputs) > 1 else inputs[0]
+        labels = self.labels_getter(sample) if callable(self.labels_getter) else find_labels(sample)
+        images = [leaf for leaf in leaves_of(sample) if isinstance(leaf, torch.Tensor) and leaf.ndim >= 4]
+        if not images:
+            raise ValueError(f"{type(self).__name__}() expects a batch of images of shape (B, C, H, W)")
+        params = self.make_params(images)
+
+        def mix(leaf: Any) -> Any:
+            if leaf is labels:
+                return self._mix_labels(leaf, params["labels_share"])
+            is_image = any(leaf is image for image in images)
+            return keep_type(leaf, self.transform(leaf, params)) if is_image else leaf
+
+        return map_sample(mix, sample)
+
+    def _mix_labels(self, labels: torch.Tensor, share: float) -> torch.Tensor:
+        if labels.ndim == 1:
+            if self.num_classes is None:
+                raise ValueError("num_classes must be passed if the labels are index-based (1D)")
+            labels = F.one_hot(labels, num_classes=self.num_classes)
+        labels = labels if labels.is_floating_point() else labels.float()
+        return labels.roll(1, 0) * (1.0 - share) + labels * share
+
+
+class MixUp(_MixBatch):
+    """Average each sample of a batch with the one before it: `mixup <https://arxiv.org/abs/1710.09412>`_.
+
+    Args:
+        alpha: parameter of the distribution of the weights.
+        num_classes: needed where labels are class numbers.
+        labels_getter: a function from the sample to its labels; found by name by default.
+    """
+
+    def make_mix(self, share: float, height: int, width: int) -> dict[str, Any]:
+        return {"labels_share": share}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        share = params["labels_share"]
+        return inpt.roll(1, 0) * (1.0 - share) + inpt * share
+
+
+class CutMix(_MixBatch):
+    """Paste a rectangle of the sample before into each sample of a batch.
+
+    From `CutMix <https://arxiv.org/abs/1905.04899>`_; arguments as for :class:`MixUp`.
+    """
+
+    def make_mix(self, share: float, height: int, width: int) -> dict[str, Any]:
+        x, y = int(torch.randint(width, ())), int(torch.randint(height, ()))
+        radius = 0.5 * (1.0 - share) ** 0.5
+        half_width, half_height = int(radius * width), int(radius * height)
+        left, right = max(x - half_width, 0), min(x + half_width, width)
+        top, bottom = max(y - half_height, 0), min(y + half_height, height)
+        kept = 1.0 - (right - left) * (bottom - top) / (width * height)
+        return {"box": (top, bottom, left, right), "labels_share": kept}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        top, bottom, left, right = params["box"]
+        result = inpt.clone()
+        result[..., top:bottom, left:right] = inpt.roll(1, 0)[..., top:bottom, left:right]
+        return result

@@ -1,0 +1,248 @@
+"""Transforms of images that only samples have."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+
+from ..._extras import is_pil_image, pillow
+from .._base import MaybeTransform, fill_for, uniform
+from .._geometry import InterpolationMode
+from . import functional as F
+from ._samples import SampleTransform, Transform
+
+__all__ = [
+    "JPEG",
+    "RGB",
+    "GaussianNoise",
+    "RandomChannelPermutation",
+    "RandomPhotometricDistort",
+    "RandomResize",
+    "RandomShortestSize",
+    "RandomZoomOut",
+    "ScaleJitter",
+]
+
+_BILINEAR = InterpolationMode.BILINEAR
+
+
+class GaussianNoise(Transform):
+    """Add normal noise to floating images; with ``clip``, keep the values between 0 and 1."""
+
+    kinds = ()
+
+    def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
+        super().__init__()
+        self.mean = mean
+        self.sigma = sigma
+        self.clip = clip
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.gaussian_noise(inpt, self.mean, self.sigma, self.clip)
+
+    def extra_repr(self) -> str:
+        return f"mean={self.mean}, sigma={self.sigma}, clip={self.clip}"
+
+
+class JPEG(Transform):
+    """Compress images and restore them; ``quality`` from 1 to 100, or a range to draw it from."""
+
+    kinds = ()
+
+    def __init__(self, quality: int | Sequence[int]) -> None:
+        super().__init__()
+        low, high = (quality, quality) if isinstance(quality, int) else quality
+        if not 1 <= low <= high <= 100:
+            raise ValueError(f"quality must be an integer from 1 to 100, or a range of such integers, got {quality}")
+        self.quality = (low, high)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        low, high = self.quality
+        return {"quality": torch.randint(low, high + 1, ()).item()}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        image = inpt if is_pil_image(inpt) else F.to_pil_image(F.to_pure_tensor(inpt))
+        packed = io.BytesIO()
+        image.save(packed, format="JPEG", quality=params["quality"])
+        restored = pillow().open(packed)
+        restored.load()
+        return restored if is_pil_image(inpt) else F.pil_to_tensor(restored)
+
+    def extra_repr(self) -> str:
+        return f"quality={list(self.quality)}"
+
+
+class RGB(Transform):
+    """Images in three channels."""
+
+    kinds = ()
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        if is_pil_image(inpt):
+            return inpt.convert("RGB")
+        return F.to_grayscale(inpt, 3) if inpt.shape[-3] == 1 else inpt[..., :3, :, :]
+
+
+class RandomChannelPermutation(Transform):
+    """The channels of images in random order."""
+
+    kinds = ()
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        return {"permutation": torch.randperm(F.get_num_channels(flat_inputs[0])).tolist()}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.permute_channels(inpt, params["permutation"])
+
+
+class RandomPhotometricDistort(Transform):
+    """Change brightness, contrast, saturation, hue and the order of channels, each with probability ``p``: as for SSD."""
+
+    kinds = ()
+
+    def __init__(
+        self,
+        brightness: Sequence[float] = (0.875, 1.125),
+        contrast: Sequence[float] = (0.5, 1.5),
+        saturation: Sequence[float] = (0.5, 1.5),
+        hue: Sequence[float] = (-0.05, 0.05),
+        p: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.brightness = brightness
+        self.contrast = contrast
+        self.saturation = saturation
+        self.hue = hue
+        self.p = p
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        def maybe(draw: Callable[[], Any]) -> Any:
+            return draw() if torch.rand(1).item() < self.p else None
+
+        names = ("brightness", "contrast", "saturation", "hue")
+        params = {name: maybe(lambda limits=getattr(self, name): uniform(*limits)) for name in names}
+        params["contrast_first"] = torch.rand(1).item() < 0.5
+        channels = F.get_num_channels(flat_inputs[0])
+        params["permutation"] = maybe(lambda: torch.randperm(channels).tolist())
+        return params
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        order = ["brightness", "saturation", "hue"]
+        order.insert(1 if params["contrast_first"] else 3, "contrast")
+        for name in order:
+            if params[name] is not None:
+                inpt = getattr(F, f"adjust_{name}")(inpt, params[name])
+        permutation = params["permutation"]
+        return inpt if permutation is None else F.permute_channels(inpt, permutation)
+
+
+class RandomResize(Transform):
+    """Scale the shorter side to a random length from ``min_size`` up to, but not including, ``max_size``."""
+
+    def __init__(
+        self,
+        min_size: int,
+        max_size: int,
+        interpolation: InterpolationMode = _BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.min_size = min_size
+        self.max_size = max_size
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        return {"size": [int(torch.randint(self.min_size, self.max_size, ()))]}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.resize(inpt, params["size"], self.interpolation, antialias=self.antialias)
+
+    def extra_repr(self) -> str:
+        return f"min_size={self.min_size}, max_size={self.max_size}, antialias={self.antialias}"
+
+
+class RandomShortestSize(Transform):
+    """Scale the shorter side to one of the lengths in ``min_size``, the longer side to at most ``max_size``."""
+
+    def __init__(
+        self,
+        min_size: int | Sequence[int],
+        max_size: int | None = None,
+        interpolation: InterpolationMode = _BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.min_size = [min_size] if isinstance(min_size, int) else list(min_size)
+        self.max_size = max_size
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        height, width = F.get_size(flat_inputs[0])
+        ratio = self.min_size[int(torch.randint(len(self.min_size), ()))] / min(height, width)
+        if self.max_size is not None:
+            ratio = min(ratio, self.max_size / max(height, width))
+        return {"size": (int(height * ratio), int(width * ratio))}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.resize(inpt, params["size"], self.interpolation, antialias=self.antialias)
+
+
+class RandomZoomOut(SampleTransform, MaybeTransform):
+    """Put the image at a random place of a larger canvas, with probability ``p``.
+
+    Args:
+        fill: the value of the canvas, one per channel, or a dict by type.
+        side_range: range of the factor by which the canvas is larger.
+        p: probability.
+    """
+
+    def __init__(self, fill: Any = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5) -> None:
+        super().__init__(p)
+        if side_range[0] < 1.0 or side_range[0] > side_range[1]:
+            raise ValueError(f"Invalid side range provided {side_range}.")
+        self.fill = fill
+        self.side_range = side_range
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        height, width = F.get_size(flat_inputs[0])
+        low, high = self.side_range
+        factor = low + torch.rand(1).item() * (high - low)
+        room_x, room_y = int(width * factor) - width, int(height * factor) - height
+        share_x, share_y = torch.rand(2).tolist()
+        left, top = int(room_x * share_x), int(room_y * share_y)
+        return {"padding": [left, top, room_x - left, room_y - top]}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.pad(inpt, params["padding"], fill_for(inpt, self.fill) or 0)
+
+
+class ScaleJitter(Transform):
+    """Scale to fit ``target_size``, times a random factor from ``scale_range``."""
+
+    def __init__(
+        self,
+        target_size: tuple[int, int],
+        scale_range: tuple[float, float] = (0.1, 2.0),
+        interpolation: InterpolationMode = _BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.target_size = target_size
+        self.scale_range = scale_range
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        height, width = F.get_size(flat_inputs[0])
+        low, high = self.scale_range
+        factor = low + torch.rand(1).item() * (high - low)
+        ratio = min(self.target_size[1] / height, self.target_size[0] / width) * factor
+        return {"size": (int(height * ratio), int(width * ratio))}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.resize(inpt, params["size"], self.interpolation, antialias=self.antialias)

@@ -230,6 +230,9 @@ def test_a_file_that_can_only_be_written():
             self.data += bytes(data)
             return len(data)
 
+        def flush(self):
+            pass
+
     sink = Sink()
     torch.save({"x": torch.arange(5)}, sink)
     assert loaded(sink.data)["x"].tolist() == [0, 1, 2, 3, 4]

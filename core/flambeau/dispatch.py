@@ -28,18 +28,20 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     if overrides.wanted(tensors, out):
         return overrides.call(op, tensors, params, out)
     _check_types(op, tensors)
-    if "dtype" in op.param_names and op.promote != "same" and params[op.param_names.index("dtype")] is not None:
+    if "dtype" in op.param_names:
         index = op.param_names.index("dtype")
-        tensors = tuple(each.to(params[index]) if isinstance(each, Tensor) else each for each in tensors)
-        params = (*params[:index], None, *params[index + 1 :])
-        if out is not None and out.dtype is not tensors[0].dtype:
-            raise RuntimeError(f"Expected out tensor to have dtype {tensors[0].dtype}, but got {out.dtype} instead")
+        dtype, params = params[index], (*params[:index], None, *params[index + 1 :])
+        if dtype is not None:
+            tensors = tuple(each.to(dtype) if isinstance(each, Tensor) else each for each in tensors)
+            result = dispatch(op, tensors, params).to(dtype)
+            return result if out is None else _into(out, result)
     if out is not None:
         _check_out(op, tensors, out)
     kind, arrays = _operands(op, tensors)
     kernel, result_kind = kind[op.name]
     try:
-        made = kernel(*arrays, **dict(zip(op.param_names, params, strict=True))) if op.variadic else kernel(*arrays, *params)
+        given = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
+        made = kernel(*arrays, **dict(zip(op.kernel_params, given, strict=True))) if op.variadic else kernel(*arrays, *given)
     except Exception as error:
         raise explain(error, op, tensors, params) from None
     result = _wrapped(op, made, result_kind, tensors, params)

@@ -77,6 +77,8 @@ class Op:
         keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         self.param_names: tuple[str, ...] = keyword_only if self.variadic else names[count:] + keyword_only
         self.lead: str = next(each for each in self.tensor_names if each not in self.apart)
+        # ``dtype=`` is served before the kernel is called: the input is cast to it
+        self.kernel_params = tuple(each for each in self.param_names if each != "dtype")
         self.defaults = _defaults(forward, names, keyword_only)
         self.signature: str = options.get("signature") or self._default_signature(names[count:], keyword_only)
         self.backward_name: str = options.get("backward_name") or _camel(name) + "Backward0"
@@ -340,7 +342,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
             test = f"{each}._kind{same} is {lead}._kind{same}"
             conditions += [f"({each} is None or {test})" if each in optional else test]
     conditions += ["out is None"] if has_out else []
-    conditions += ["dtype is None"] if "dtype" in params and record.promote != "same" else []
+    conditions += ["dtype is None"] if "dtype" in params else []
     lines = [f"def {dunder or name}({signature}):"]
     if record.takes_scalars:
         lines += [f"    if type({each}) not in FAST:\n        {each} = as_operand({each}, {lead})"
@@ -350,7 +352,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
         f"    if {' and '.join(conditions)}:",
         f"        kernel, kind = {lead}._kind[{name!r}]",
         "        try:",
-        f"            array = kernel({', '.join([*raw, *params])})",
+        f"            array = kernel({', '.join([*raw, *record.kernel_params])})",
         "        except Exception as error:",
         f"            raise explain(error, op_{name}, {_tuple(tensors)}, {_tuple(params)})",
     ]
@@ -621,7 +623,7 @@ def result_type(record: Op) -> Any:
     if found is None:
         from .return_types import make
 
-        found = _result_types[record.name] = make(record.name, record.results)
+        found = _result_types[record.name] = make(record.name.removesuffix("_dim"), record.results)
     return found
 
 

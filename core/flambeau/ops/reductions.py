@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..op import composite, op
+from ..op import OPS, composite, op, result_type
 from .._tensor import Tensor
 from .views import wrap_dim
 
@@ -66,3 +66,395 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
                            f"dtype. Got: {input.dtype.legacy_name}")  # fmt: skip
     return _mean(input, dim, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+
+
+# --- products, extremes, truths -----------------------------------------------------------------------------------
+
+
+def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    """Each element's gradient is the product of the others: by running products, so that zeros do no harm."""
+    if not input_shape:
+        return g
+    flat = dim is None
+    source = F.reshape(input, (-1,)) if flat else input
+    axis = 0 if flat else dim
+    before = F.cumprod(source, axis)
+    after = F.flip(F.cumprod(F.flip(source, (axis,)), axis), (axis,))
+    others = F.shifted(before, axis, 1) * F.shifted(after, axis, -1)
+    return spread(F, g, input_shape, dim, keepdim) * F.conj(F.reshape(others, tuple(input_shape)))
+
+
+_prod = op(
+    "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.prod(input, axis=_axis(dim), keepdims=keepdim),
+    promote="sum", public=False, method=False, input=_prod_grad,
+)  # fmt: skip
+
+
+def _shifted_forward(xp: Any, input: Any, /, dim: int, by: int) -> Any:
+    one = [slice(None)] * input.ndim
+    one[dim] = slice(0, 1)
+    ones = xp.ones_like(input[tuple(one)])
+    one[dim] = slice(0, -1) if by > 0 else slice(1, None)
+    parts = [ones, input[tuple(one)]] if by > 0 else [input[tuple(one)], ones]
+    return xp.concat(parts, axis=dim)
+
+
+def _shifted_grad(F: Any, g: Any, dim: int, by: int, input_shape: Any) -> Any:
+    length = input_shape[dim]
+    index = (slice(None),) * dim + (slice(1, length) if by > 0 else slice(0, length - 1),)
+    place = (slice(None),) * dim + (slice(0, length - 1) if by > 0 else slice(1, length),)
+    return F.getitem_backward(F.getitem_slice(g, index), tuple(input_shape), place)
+
+
+op(
+    "shifted", _shifted_forward, public=False, method=False, out=False, input=_shifted_grad,
+    doc="The elements moved on by one along ``dim``, with a 1 moving in.",
+)  # fmt: skip
+
+
+def _one_dim(name: str, input: Tensor, dim: Any) -> int:
+    if isinstance(dim, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    return wrap_dim(dim, input.ndim)
+
+
+@composite(out=True)
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all elements, or over one dimension; integers are multiplied in int64."""
+    return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient shared evenly among the elements that equal the extreme."""
+    found = input == spread(F, out, input_shape, dim, keepdim)
+    ones = F.masked(F.ones_of(input), found)
+    share = F.sum(ones, tuple(reduced_dims(dim, len(input_shape))), True)
+    return ones * spread(F, g, input_shape, dim, keepdim) / share
+
+
+op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
+amax_ = op(
+    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=_axis(dim), keepdims=keepdim), public=False, method=False,
+    input=_among_equals,
+)  # fmt: skip
+amin_ = op(
+    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=_axis(dim), keepdims=keepdim), public=False, method=False,
+    input=_among_equals,
+)  # fmt: skip
+
+
+def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
+    shape = input._array.shape
+    if 0 in shape:
+        if dim is None or dim == ():
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                               "with the 'dim' argument.")  # fmt: skip
+        for each in reduced_dims(dim, len(shape)):
+            if shape[each] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
+
+
+@composite(out=True)
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The largest element, or of each slice over ``dim``; equal ones share the gradient."""
+    _refuse_empty("amax", input, dim)
+    return amax_(input, dim, keepdim)  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The smallest element, or of each slice over ``dim``; equal ones share the gradient."""
+    _refuse_empty("amin", input, dim)
+    return amin_(input, dim, keepdim)  # type: ignore[no-any-return]
+
+
+def _extreme(name: str, arg: str) -> Any:
+    """``max(dim)`` and ``min(dim)``: the values and where they are."""
+
+    def forward(xp: Any, input: Any, /, dim: int, keepdim: bool = False) -> Any:
+        where = getattr(xp, arg)(input, axis=dim, keepdims=True)
+        values = xp.take_along_axis(input, where, axis=dim)
+        where = xp.astype(where, xp.int64)
+        return (values, where) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(where, axis=dim))
+
+    return op(
+        f"{name}_dim", forward, results=("values", "indices"), result_promotions=("same", "index"), public=False, method=False,
+        backward_name=f"{name.capitalize()}Backward0",
+        joint=lambda F, g, out, input_shape, dim, keepdim: (select_backward(F, g[0], out[1], input_shape, dim, keepdim),),
+    )  # fmt: skip
+
+
+def select_backward(F: Any, g: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
+    """Put gradients back where ``indices`` along ``dim`` found the values."""
+    if not shape:
+        return g
+    if not keepdim:
+        kept = tuple(1 if each == dim else length for each, length in enumerate(shape))
+        g, indices = F.reshape(g, kept), F.reshape(indices, kept)
+    return F.scatter_add_along(F.zeros_of(g, tuple(shape)), g, indices, dim)
+
+
+_max_dim, _min_dim = _extreme("max", "argmax"), _extreme("min", "argmin")
+
+
+def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
+    def function(input: Tensor, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+        if args:
+            dim, keepdim = (args[0], args[1] if len(args) > 1 else keepdim)
+        if isinstance(dim, Tensor):
+            dim, other = None, dim
+        if other is not None:
+            return getattr(input, of_two)(other)
+        if dim is None:
+            _refuse_empty(name, input, None)
+            return of_all(input, ())
+        _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            values, indices = along(input.reshape(1), 0, keepdim=False)  # type: ignore[attr-defined]
+            return result_type(OPS[f"{name}_dim"])((values, indices))
+        return along(input, wrap_dim(dim, input.ndim), keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (f"The {name}imum: of all elements; of each slice over ``dim``, with its indices; or of two tensors, element by "
+                        "element.")  # fmt: skip
+    return composite(function, out=True)
+
+
+max = _max_or_min("max", _max_dim, amax_, "maximum")
+min = _max_or_min("min", _min_dim, amin_, "minimum")
+
+
+def _arg(name: str) -> Any:
+    def forward(xp: Any, input: Any, /, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None and keepdim:
+            return xp.reshape(getattr(xp, name)(xp.reshape(input, (-1,)), axis=0), (1,) * input.ndim)
+        return getattr(xp, name)(input, axis=dim, keepdims=keepdim) if dim is not None else getattr(xp, name)(input)
+
+    record = op(name, forward, promote="index", public=False, method=False)
+
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        _refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
+        if not input.ndim:
+            return input.new_zeros((), dtype=dtypes.int64)  # type: ignore
+        if input.dtype is dtypes.bool_:
+            raise RuntimeError(f'"{name}_cpu" not implemented for \'Bool\'')
+        return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The index of the {name[3:]}imum: among all elements as if flattened, or of each slice over ``dim``."
+    return composite(function, out=True)
+
+
+argmax, argmin = _arg("argmax"), _arg("argmin")
+
+
+def _truth(name: str, word: str) -> Any:
+    record = op(
+        name, lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
+            input if input.dtype == xp.bool else input != 0, axis=_axis(dim), keepdims=keepdim),
+        promote="bool", doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
+    )  # fmt: skip
+    return record
+
+
+all, any = _truth("all", "every element is"), _truth("any", "an element is")
+
+
+# --- variance -----------------------------------------------------------------------------------------------------
+
+
+def _divisor(shape: Any, dim: Any, correction: float) -> float:
+    from builtins import max as larger
+
+    return larger(count(shape, dim) - correction, 0.0)
+
+
+def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
+    centred = input - xp.mean(input, axis=_axis(dim), keepdims=True)
+    squared = xp.real(centred * xp.conj(centred)) if xp.isdtype(input.dtype, "complex floating") else centred * centred
+    total = xp.sum(squared, axis=_axis(dim), keepdims=keepdim)
+    divisor = _divisor(input.shape, dim, correction)
+    return total / divisor if divisor else total * xp.asarray(float("nan"), dtype=total.dtype) / 1
+
+
+def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    dims = reduced_dims(dim, len(input_shape))
+    divisor = _divisor(input_shape, dim, correction)
+    centred = input - F.mean(input, dims, True)
+    scale = 2.0 / divisor if divisor else float("nan")
+    return spread(F, g, input_shape, dim, keepdim) * centred * scale
+
+
+_var = op("var", _variance_forward, promote="accumulate", public=False, method=False, input=_variance_grad)
+
+
+def _variance_arguments(input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Any, float, bool]:
+    if isinstance(dim, bool):  # var(input, unbiased)
+        dim, unbiased = None, dim
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    if dim is not None:
+        dim = tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))) or None
+    if input.numel() and _divisor(input.shape, dim, correction) <= 0:
+        import warnings
+
+        warnings.warn("std(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+                      "divided by output numel).", stacklevel=4)  # fmt: skip
+    return dim, correction, keepdim
+
+
+@composite(out=True)
+def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+    """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
+    dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
+    return _var(input, dim, correction, keepdim)  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+    """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
+    return _std(input, *_variance_arguments(input, dim, unbiased, keepdim, correction))  # type: ignore[no-any-return]
+
+
+def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    halved = F.masked(g / (out * 2), out != 0)
+    return _variance_grad(F, halved, input, input_shape, dim, correction, keepdim)
+
+
+_std = op(
+    "std", lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
+    promote="accumulate", public=False, method=False, input=_std_grad,
+)  # fmt: skip
+
+
+@composite(method=False)
+def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    """The variance and the mean."""
+    dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
+    return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+
+
+@composite(method=False)
+def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    """The standard deviation and the mean."""
+    dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
+    return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+
+
+# --- running ------------------------------------------------------------------------------------------------------
+
+_cumsum = op(
+    "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim), promote="sum", public=False, method=False,
+    input=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)),
+)  # fmt: skip
+
+
+def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any:
+    """The sum over later products, each without this element: a triangle of products, exact at zeros."""
+    n = input_shape[dim]
+    rows = []
+    for k in range(n):
+        before: Any = (slice(None),) * dim
+        head = F.getitem_slice(input, (*before, slice(0, k)))
+        tail = F.getitem_slice(input, (*before, slice(k + 1, n)))
+        later = F.getitem_slice(g, (*before, slice(k, n)))
+        lead = F.prod(head, dim, True)
+        chain = F.cumprod(F.cat([lead, tail], dim), dim)
+        rows.append(F.sum(later * F.conj(chain), dim, True))
+    return F.cat(rows, dim) if rows else g
+
+
+_cumprod = op(
+    "cumprod", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_prod(input, axis=dim), promote="sum", public=False, method=False,
+    input=_cumprod_grad,
+)  # fmt: skip
+
+
+def _running(name: str, record: Any) -> Any:
+    def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return record(input.reshape(1), 0, dtype=dtype).reshape(())  # type: ignore
+        return record(input, wrap_dim(dim, input.ndim), dtype=dtype)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The running {'sum' if name == 'cumsum' else 'product'} along ``dim``."
+    return composite(function, inplace=True, out=True)
+
+
+cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
+
+
+# --- in logarithms ------------------------------------------------------------------------------------------------
+
+
+def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
+    largest = xp.max(input, axis=_axis(dim), keepdims=True)
+    largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+    total = xp.log(xp.sum(xp.exp(input - largest), axis=_axis(dim), keepdims=True)) + largest
+    if keepdim:
+        return total
+    kept = tuple(length for each, length in enumerate(input.shape) if each not in reduced_dims(dim, input.ndim))
+    return xp.reshape(total, kept)
+
+
+_logsumexp = op(
+    "logsumexp", _logsumexp_forward, promote="float_accumulate", public=False, method=False,
+    input=lambda F, g, input, out, input_shape, dim, keepdim:
+        spread(F, g, input_shape, dim, keepdim) * F.exp(input - spread(F, out, input_shape, dim, keepdim)),
+)  # fmt: skip
+
+
+@composite(out=True)
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over ``dim``, without overflow."""
+    if not input.ndim:
+        return input.to(dtypes.get_default_dtype()) if input.dtype.category < dtypes.FLOATING else input.clone()  # type: ignore
+    return _logsumexp(input, dim, keepdim)  # type: ignore[no-any-return]
+
+
+# --- norms --------------------------------------------------------------------------------------------------------
+
+
+def _safe_divide(F: Any, a: Any, b: Any) -> Any:
+    zero = b == 0
+    return F.masked(a / (b + F.masked(F.ones_of(b), zero)), ~zero)
+
+
+def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bool = False) -> Any:
+    size = xp.abs(input)
+    axis = _axis(dim)
+    if p == 0:
+        return xp.astype(xp.count_nonzero(size, axis=axis, keepdims=keepdim), size.dtype)
+    if math.isinf(p):
+        return (xp.max if p > 0 else xp.min)(size, axis=axis, keepdims=keepdim)
+    if p == 1:
+        return xp.sum(size, axis=axis, keepdims=keepdim)
+    if p == 2:
+        return xp.sqrt(xp.sum(size * size, axis=axis, keepdims=keepdim))
+    return xp.pow(xp.sum(xp.pow(size, p), axis=axis, keepdims=keepdim), 1 / p)
+
+
+def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
+    if p == 0:
+        return g * 0
+    g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
+    if p == 2:
+        return g * _safe_divide(F, input, whole)
+    sign = F.sgn(input)
+    if p == 1:
+        return g * sign
+    size = F.abs(input)
+    if math.isinf(p):
+        found = F.masked(F.ones_of(size), size == whole)
+        return g * sign * found / F.sum(found, tuple(reduced_dims(dim, len(input_shape))), True)
+    return g * sign * F.pow_scalar(_safe_divide(F, size, whole), p - 1)
+
+
+_vector_norm = op(
+    "vector_norm", _norm_forward, promote="float_accumulate", public=False, method=False, backward_name="LinalgVectorNormBackward0",
+    input=_norm_grad,
+)  # fmt: skip

@@ -1,0 +1,18 @@
+"""Helpers: hooks, DLPack, and (from the packages above the core) data loading, checkpointing, model downloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import dlpack, hooks
+
+__all__ = ["dlpack", "hooks"]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    if not name.startswith("__") and find_spec(f"flambeau.utils.{name}") is not None:
+        return import_module(f"flambeau.utils.{name}")
+    raise AttributeError(f"module 'flambeau.utils' has no attribute '{name}'")

@@ -1,0 +1,7 @@
+"""The handle that every ``register_..._hook`` returns."""
+
+from __future__ import annotations
+
+from ..hooks import RemovableHandle
+
+__all__ = ["RemovableHandle"]

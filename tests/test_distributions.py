@@ -7,11 +7,12 @@ import math
 import pickle
 import warnings
 
-import flambeau as torch
 import numpy as np
 import pytest
 from flambeau.distributions import constraints
 from flambeau.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
+
+import flambeau as torch
 
 D = torch.distributions
 

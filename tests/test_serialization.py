@@ -20,10 +20,8 @@ import pytest
 
 import flambeau as torch
 
-DTYPES = [
-    torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
-    torch.uint8, torch.uint16, torch.uint32, torch.bool, torch.complex64, torch.complex128,
-]  # fmt: skip
+FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128]
+INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.uint16, torch.uint32, torch.bool]
 
 
 def saved(obj, **options):
@@ -50,7 +48,7 @@ def assert_same_tensor(actual, expected):
 # --- what goes in comes out ---
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3, 4)])
 def test_tensors(dtype, shape):
     tensor = torch.testing.make_tensor(shape, dtype=dtype, device="cpu")
@@ -59,14 +57,14 @@ def test_tensors(dtype, shape):
 
 def test_tensors_of_any_stride():
     base = torch.arange(60.0).reshape(3, 4, 5)
-    for view in (base.t() if base.dim() == 2 else base.permute(2, 0, 1), base[1:, ::2], base[..., 3], base[0, 0, 0]):
+    for view in (base.permute(2, 0, 1), base[1:, ::2], base[..., 3], base[0, 0, 0]):
         assert_same_tensor(round_trip(view), view)
     assert_same_tensor(round_trip(torch.ones(1).expand(2, 3)), torch.ones(1).expand(2, 3))
 
 
 def test_plain_python_data():
     data = {
-        "none": None, "bools": (True, False), "ints": [0, -1, 255, 256, 70000, -(2**31), 10**40], "float": -1.5,
+        "none": None, "bools": (True, False), "float": -1.5, "ints": [0, -1, 255, 256, 70000, -(2**31), 10**40],
         "text": "flambeau \N{FIRE}", "bytes": b"\x00\xff", "bytearray": bytearray(b"x"), "complex": 1 + 2j,
         "set": {1, 2}, "empty": [(), [], {}, "", set()], 3: [[1, [2, (3,)]]],
         "ordered": collections.OrderedDict(b=1, a=2), "counter": collections.Counter("abca"),
@@ -74,7 +72,10 @@ def test_plain_python_data():
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         result = round_trip(data, pickle_protocol=protocol)
         assert result == data and list(result) == list(data)
-        assert type(result["ordered"]) is collections.OrderedDict and type(result["counter"]) is collections.Counter
+        assert [type(result[key]) for key in ("ordered", "counter")] == [
+            collections.OrderedDict,
+            collections.Counter,
+        ]
 
 
 def test_what_tensors_are_made_of():
@@ -126,7 +127,8 @@ def test_storages_are_shared_again(new_format):
     a, b, c, other = round_trip([base, base[1], base.t(), base.clone()], _use_new_zipfile_serialization=new_format)
     a[1, 0] = 7
     assert b[0] == 7 and c[0, 1] == 7 and other[1, 0] == 0
-    assert b.storage_offset() == 3 and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+    assert b.storage_offset() == 3
+    assert a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
 def test_a_tensor_seen_twice_comes_back_once():
@@ -163,7 +165,11 @@ def test_deepcopy_keeps_sharing():
 
 
 def test_plain_pickle():
-    for tensor in (torch.arange(6).reshape(2, 3).t(), torch.ones(2, requires_grad=True), torch.tensor(1 + 2j)):
+    for tensor in (
+        torch.arange(6).reshape(2, 3).t(),
+        torch.ones(2, requires_grad=True),
+        torch.tensor(1 + 2j),
+    ):
         assert_same_tensor(pickle.loads(pickle.dumps(tensor)), tensor)
     parameter = torch.nn.Parameter(torch.ones(2))
     assert_same_tensor(pickle.loads(pickle.dumps(parameter)), parameter)
@@ -201,7 +207,7 @@ def test_links_and_permissions_are_kept(tmp_path):
 
 
 def test_bad_files(tmp_path):
-    with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like object with a 'write'"):
+    with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like object"):
         torch.save(1, 5)
     with pytest.raises(RuntimeError, match=r"Parent directory .*nowhere does not exist\."):
         torch.save(1, tmp_path / "nowhere" / "x.pt")
@@ -218,7 +224,7 @@ def test_bad_files(tmp_path):
         def read(self, size=-1):
             return b""
 
-    with pytest.raises(AttributeError, match="You can only torch.load from a file that is seekable"):
+    with pytest.raises(AttributeError, match="from a file that is seekable"):
         torch.load(Pipe())
 
 
@@ -247,8 +253,8 @@ def test_the_archive():
         assert archive.read("archive/version") == b"3\n"
         assert archive.read("archive/byteorder").decode() == sys.byteorder
         for record in archive.infolist():
-            name_size, extra_size = struct.unpack("<HH", data[record.header_offset + 26 : record.header_offset + 30])
-            assert (record.header_offset + 30 + name_size + extra_size) % 64 == 0
+            start = record.header_offset
+            assert (start + 30 + sum(struct.unpack("<HH", data[start + 26 : start + 30]))) % 64 == 0
             assert record.compress_type == zipfile.ZIP_STORED
     assert b"torch._utils\n_rebuild_tensor_v2\n" in data and b"torch\nFloatStorage\n" in data
     assert b"flambeau" not in data
@@ -265,7 +271,7 @@ def test_memory_mapping(tmp_path):
     assert tensors["x"][0] == 5 and path.read_bytes() == before
     with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
         loaded(before, mmap=True)
-    with pytest.raises(ValueError, match="expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got 99"):
+    with pytest.raises(ValueError, match="MAP_SHARED, but got 99"):
         torch.serialization.set_default_mmap_options(99)
     with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
         torch.load(path, mmap=True)["x"][0] = 6
@@ -407,23 +413,21 @@ def test_pickles_made_by_hand(opcodes, text):
     assert text in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("size", "stride", "offset"), [((5,), (1,), 0), ((2,), (4,), 0), ((1,), (1,), 4), ((2,), (-1,), 1), ((1,), (1,), -1)]
-)
+@pytest.mark.parametrize(("size", "stride", "offset"), [(5, 1, 0), (2, 4, 0), (1, 1, 4), (2, -1, 1), (1, 1, -1), (-1, 1, 0)])
 def test_tensors_reach_no_memory_but_their_own(size, stride, offset):
-    data = bytearray(saved(torch.arange(4.0)))
-    parts = [f"K{chr(n)}" if n >= 0 else None for n in (*size, *stride, offset)]
-    if None in parts:
-        rebuild = torch.serialization.reduce_tensor(torch.arange(4.0))[0]
-        with pytest.raises(RuntimeError, match="invalid tensor"):
-            rebuild(torch.arange(4.0).storage(), offset, size, stride, False, {})
-        return
-    place = bytes(data).index(b"QK\x00K\x04\x85")
-    data[place + 2], data[place + 4] = offset, size[0]
-    place = bytes(data).index(b"K\x01\x85")
-    data[place + 1] = stride[0]
-    with pytest.raises(RuntimeError, match=r"setStorage: sizes .* are out of bounds for storage of size 16"):
-        loaded(bytes(data))
+    rebuild, (storage, *_) = torch.serialization.reduce_tensor(torch.arange(4.0))
+    with pytest.raises(RuntimeError, match=r"setStorage: .* are out of bounds for storage of size 16|invalid"):
+        rebuild(storage, offset, (size,), (stride,), False, {})
+
+
+def test_a_file_cannot_ask_for_memory_outside_of_its_storage():
+    data = saved(torch.arange(4.0))
+    place = b"K\x00K\x04\x85"  # offset and size in the pickle
+    assert data.count(place) == 1
+    with pytest.raises(RuntimeError, match=r"setStorage: .* are out of bounds for storage of size 16"):
+        loaded(data.replace(place, b"K\x01K\x04\x85"))
+    with pytest.raises(RuntimeError, match=r"setStorage: .* are out of bounds for storage of size 16"):
+        loaded(data.replace(place, b"K\x00K\xff\x85"))
 
 
 def test_damaged_files_raise_and_do_no_more():
@@ -455,7 +459,7 @@ def test_environment_variables(monkeypatch):
 def test_pickle_modules():
     assert loaded(saved(Point(2)), pickle_module=pickle).x == 2
     assert loaded(saved([torch.ones(2)], pickle_module=pickle))[0].tolist() == [1, 1]
-    with pytest.raises(RuntimeError, match="Can not safely load weights when explicit pickle_module is specified"):
+    with pytest.raises(RuntimeError, match="Can not safely load weights"):
         loaded(saved(1), pickle_module=pickle, weights_only=True)
 
 
@@ -463,9 +467,19 @@ def test_pickle_modules():
 
 
 @pytest.mark.parametrize(
-    "map_location", [None, "cpu", torch.device("cpu"), {"cuda:0": "cpu"}, {"cpu": "cpu"}, b"cpu", lambda s, l: s,
-                     lambda s, l: None, lambda s, l: s.cpu()]
-)  # fmt: skip
+    "map_location",
+    [
+        None,
+        "cpu",
+        b"cpu",
+        torch.device("cpu"),
+        {"cuda:0": "cpu"},
+        {"cpu": "cpu"},
+        lambda storage, saved: storage,
+        lambda *args: None,
+        lambda storage, saved: storage.cpu(),
+    ],
+)
 def test_map_location(map_location):
     result = loaded(saved(torch.arange(3)), map_location)
     assert result.tolist() == [0, 1, 2] and result.device.type == "cpu"
@@ -473,7 +487,10 @@ def test_map_location(map_location):
 
 def test_map_location_sees_the_saved_location():
     seen = []
-    loaded(saved([torch.ones(2), torch.ones(3)]), lambda storage, location: seen.append((storage.nbytes(), location)))
+    loaded(
+        saved([torch.ones(2), torch.ones(3)]),
+        lambda storage, location: seen.append((storage.nbytes(), location)),
+    )
     assert seen == [(8, "cpu"), (12, "cpu")]
 
 
@@ -506,7 +523,7 @@ def test_the_format_before_zip():
     data = saved({"x": torch.arange(3.0), "n": 1}, _use_new_zipfile_serialization=False)
     assert not data.startswith(b"PK")
     assert loaded(data)["x"].tolist() == [0, 1, 2]
-    with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file?"):
+    with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file"):
         loaded(pickle.dumps(3, protocol=2))
     with pytest.raises((RuntimeError, EOFError)):
         loaded(data[:-4])
@@ -576,7 +593,7 @@ def test_check_module_version():
 
     check = torch.serialization.check_module_version_greater_or_equal
     assert check(Module, (1, 9)) and not check(Module, (1, 10))
-    with pytest.raises(RuntimeError, match="'module' module version string is malformed '1.9.x'"):
+    with pytest.raises(RuntimeError, match="'module' module version string is malformed"):
         check(Module(), (1, 9, 0))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

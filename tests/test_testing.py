@@ -130,9 +130,7 @@ def test_scalars():
         "Absolute difference: 1.5 (up to 1e-07 allowed)\n"
         "Relative difference: inf (up to 1e-07 allowed)"
     )
-    assert message(3, 4) == (
-        "Scalars are not equal!\n\nExpected 4 but got 3.\nAbsolute difference: 1\nRelative difference: 0.25"
-    )
+    assert message(3, 4) == ("Scalars are not equal!\n\nExpected 4 but got 3.\nAbsolute difference: 1\nRelative difference: 0.25")
     assert message(1, 1.0) == "The (d)types do not match: <class 'int'> != <class 'float'>."
     assert message(True, False) == "Booleans mismatch: True is not False"
     assert message(None, 0) == "None mismatch: None is not 0"
@@ -168,13 +166,9 @@ def test_structures():
         "Missing keys in the actual mapping: ['c']\n"
         "Additional keys in the actual mapping: ['a']"
     )
-    assert message({"x": [1, (2, 3)]}, {"x": [1, (2, 4)]}).endswith(
-        "\n\nThe failure occurred for item ['x'][1][1]"
-    )
+    assert message({"x": [1, (2, 3)]}, {"x": [1, (2, 4)]}).endswith("\n\nThe failure occurred for item ['x'][1][1]")
     # what is wrong with the structure is said before what is wrong with a value
-    assert message([1, [2]], [0, [2, 3]]) == (
-        "The length of the sequences mismatch: 1 != 2\n\nThe failure occurred for item [1]"
-    )
+    assert message([1, [2]], [0, [2, 3]]) == ("The length of the sequences mismatch: 1 != 2\n\nThe failure occurred for item [1]")
 
 
 def test_what_cannot_be_compared():
@@ -214,17 +208,13 @@ SIGNED = dict.fromkeys((torch.int8, torch.int16, torch.int32, torch.int64), (-9,
 INTEGERS = {torch.uint8: (0, 10)} | SIGNED
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.float16, torch.float32, torch.float64, torch.complex64, torch.complex128]
-)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.complex64, torch.complex128])
 def test_random_floats(dtype):
     tensor = make_tensor(40, 50, dtype=dtype, device="cpu", requires_grad=True)
     assert tensor.shape == (40, 50) and tensor.dtype == dtype and tensor.requires_grad and tensor.is_leaf
     parts = np.array(tensor.tolist()).view("float64")
     assert -9 <= parts.min() < -8 and 8 < parts.max() <= 9 and abs(parts.mean()) < 1
-    narrow = np.array(make_tensor((300,), dtype=dtype, device="cpu", low=0.25, high=0.5).tolist()).view(
-        "float64"
-    )
+    narrow = np.array(make_tensor((300,), dtype=dtype, device="cpu", low=0.25, high=0.5).tolist()).view("float64")
     assert 0.25 <= narrow.min() <= narrow.max() <= 0.5
 
 
@@ -248,9 +238,7 @@ def test_random_tensors_of_any_shape_and_stride():
 
 def test_random_range_is_cut_to_the_dtype():
     assert np.isfinite(make_tensor(100, dtype=torch.float16, device="cpu", low=-1e9, high=1e9).tolist()).all()
-    assert set(make_tensor(5000, dtype=torch.uint8, device="cpu", low=-50, high=999).tolist()) == set(
-        range(256)
-    )
+    assert set(make_tensor(5000, dtype=torch.uint8, device="cpu", low=-50, high=999).tolist()) == set(range(256))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import autograd as _autograd
 from . import dtypes
 from .autograd.modes import _grad
 from .autograd.node import Node, Output, accumulator, add_hook
@@ -48,6 +49,7 @@ class Tensor:
     _view: tuple[Tensor, Any, tuple[Any, ...], bool] | None  # what it is a view of: (tensor, operation, parameters, recorded)
     _inference = False
     _volatile = False
+    _has_hooks = False  # on a leaf: some are to be called when its gradient is complete
     name: str | None = None
     __array_priority__ = 1000  # NumPy's operators give way to ours
 
@@ -286,6 +288,7 @@ class Tensor:
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is None:
+            self._has_hooks = True
             return add_hook(self.__dict__.setdefault("_hooks", {}), hook)
         node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
         return node.own_hooks().add_for_output(index, hook)  # type: ignore[no-any-return]
@@ -296,6 +299,7 @@ class Tensor:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        self._has_hooks = True
         return add_hook(self.__dict__.setdefault("_post_accumulate_hooks", {}), hook)
 
     def backward(
@@ -303,9 +307,7 @@ class Tensor:
         inputs: Any = None, retain_variables: bool | None = None,
     ) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
-        from .autograd import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
+        _autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 
     def detach(self) -> Tensor:
         """A tensor that shares this one's memory and version but has no history."""
@@ -360,8 +362,7 @@ class Tensor:
 
     # --- Python protocols -----------------------------------------------------------------------------------------
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # comparison is by element, identity is what counts in sets and dicts
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -439,7 +440,7 @@ class Tensor:
         made._requires_grad = self._requires_grad
         if self._grad is not None:
             made._grad = deepcopy(self._grad, memo)
-        skip = {"_accumulator", "_hooks", "_post_accumulate_hooks"}
+        skip = {"_accumulator", "_has_hooks", "_hooks", "_post_accumulate_hooks"}
         made.__dict__.update({k: deepcopy(v, memo) for k, v in self.__dict__.items() if k not in skip})
         return made
 
@@ -504,6 +505,9 @@ def wrap(array: Any, kind: Kind) -> Tensor:
     result._requires_grad = False
     result._node = result._grad = result._storage = result._view = None
     return result
+
+
+_autograd.engine.wrap = wrap  # the engine is imported first
 
 
 def alias(tensor: Tensor, cls: type[Tensor] = Tensor) -> Any:

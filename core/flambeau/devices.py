@@ -211,16 +211,13 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         """The kind with another dtype on the same device."""
         return self if dtype is self.dtype else kind_of(dtype, self.device)
 
-    def constant(self, value: Any) -> Any:
-        """A Python scalar as a 0-d array of this kind, remembered: a scalar costs a kernel more than an array does."""
-        array = self.constants.get(value)
-        if array is None:
-            array = self.backend.asarray(value, self.raw_dtype, index=self.device.index or 0)
-            if value:  # 0.0 and -0.0 are equal as keys
-                if len(self.constants) > 256:
-                    self.constants.clear()
-                self.constants[value] = array
-        return array
+    @property
+    def one(self) -> Any:
+        """A 0-d tensor holding 1."""
+        from .op import constant
+
+        found = self.constants.get(1)
+        return constant(1, self) if found is None else found
 
 
 class Kernels:

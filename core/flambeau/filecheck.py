@@ -8,9 +8,7 @@ from typing import NoReturn
 
 __all__ = ["FileCheck"]
 
-_COMMENT = re.compile(
-    r"#\s*CHECK(?:-(NEXT|SAME|NOT|DAG|REGEX|SOURCE-HIGHLIGHTED|COUNT-(EXACTLY-)?(\d+)))?: ?(.*)"
-)
+_COMMENT = re.compile(r"#\s*CHECK(?:-(NEXT|SAME|NOT|DAG|REGEX|SOURCE-HIGHLIGHTED|COUNT-(EXACTLY-)?(\d+)))?: ?(.*)")
 
 
 class FileCheck:
@@ -117,9 +115,7 @@ class _Search:
         found = re.compile(wanted if kind == "REGEX" else re.escape(wanted)).search(self.text, position)
         if found is None:
             what = f'{"regex " if kind == "REGEX" else ""}"{wanted}"'
-            self.fail(
-                f"Expected to find {what} but did not find it\nSearched string:", kind, wanted, position
-            )
+            self.fail(f"Expected to find {what} but did not find it\nSearched string:", kind, wanted, position)
         start = found.start()
         if kind in ("SAME", "NEXT") and "\n" in self.text[position:start]:
             self.fail(r'Expected to not find "\n" but found it', kind, wanted, start)

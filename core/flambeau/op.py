@@ -17,7 +17,7 @@ from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 from . import dtypes
-from .autograd.engine import anomaly
+from .autograd.engine import anomaly, unpack_tensor
 from .autograd.modes import _grad
 from .autograd.node import Node, Output, next_seq, remember_trace
 from .devices import Kind
@@ -415,7 +415,7 @@ def _record_source(record: Op) -> str:
     else:
         lines += _new_tensor("    ")
     lines += ["    if not grad_enabled():", "        return result"]
-    lines += [f"    node = new(node_{name})", "    node.seq = next_seq()"]
+    lines += [f"    node = new(node_{name})", "    node.seq = next_seq(); node.hooks = node.outputs = None"]
     if record.results or record.many:
         lines += ["    node.kind = kind[0]; node.shape = array[0].shape if array else ()",
                   "    node.outputs = tuple((k, each.shape) for each, k in zip(array, kind))"]  # fmt: skip
@@ -519,7 +519,21 @@ def make_node_class(record: Op) -> type[Node]:
     text = f"def apply(self, F, g, unpack):\n    {body}\n"
     exec(_compiled(text, record.backward_name), {**scope, "unpack_all": unpack_all}, scope)
     members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
+    members |= {_PUBLIC_FIELD.get(each, f"_saved_{each}"): _saved_property(each, each in tensors) for each in fields}
     return type(record.backward_name, (Node,), members)
+
+
+_PUBLIC_FIELD = {"input": "_saved_self", "out": "_saved_result"}  # as PyTorch names them
+
+
+def _saved_property(field: str, is_tensor: bool) -> property:
+    """What a node saved, as PyTorch shows it: ``grad_fn._saved_other``."""
+
+    def saved(self: Node) -> Any:
+        value = getattr(self, field)
+        return unpack_tensor(value, self) if is_tensor and type(value) is tuple and len(value) == 3 else value
+
+    return property(saved)
 
 
 # --- what generated code calls ------------------------------------------------------------------------------------

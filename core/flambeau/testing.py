@@ -78,9 +78,7 @@ def assert_close(
     Greatest relative difference: 0.20000000298023224 at index (1,) (up to 1.3e-06 allowed)
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    options = _Options(
-        allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride
-    )
+    options = _Options(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     try:
         # The structure is checked everywhere before any value is.
         for pair in list(_pairs(actual, expected, options)):
@@ -115,9 +113,7 @@ def assert_allclose(
         expected = torch.tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
         rtol, atol = _loosest(_LOOSER_TOLERANCES, actual.dtype, expected.dtype)
-    assert_close(
-        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None
-    )
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
 class _Options(NamedTuple):
@@ -261,9 +257,7 @@ def _compare_numbers(actual: Any, expected: Any, tolerances: Tolerances, options
         raise _Failure(_scalar_report(actual, expected, tolerances))
 
 
-def _compare_tensors(
-    actual: torch.Tensor, expected: torch.Tensor, tolerances: Tolerances, options: _Options
-) -> None:
+def _compare_tensors(actual: torch.Tensor, expected: torch.Tensor, tolerances: Tolerances, options: _Options) -> None:
     for name, one, other in _attributes(actual, expected, options):
         if one != other:
             raise _Failure(f"The values for attribute '{name}' do not match: {one} != {other}.")
@@ -283,9 +277,7 @@ def _compare_tensors(
         raise _Failure(_tensor_report(actual, expected, matches, tolerances))
 
 
-def _attributes(
-    actual: torch.Tensor, expected: torch.Tensor, options: _Options
-) -> Iterator[tuple[str, Any, Any]]:
+def _attributes(actual: torch.Tensor, expected: torch.Tensor, options: _Options) -> Iterator[tuple[str, Any, Any]]:
     yield "shape", actual.shape, expected.shape
     if options.check_layout:
         yield "layout", actual.layout, expected.layout
@@ -308,9 +300,7 @@ def _scalar_report(actual: Any, expected: Any, tolerances: Tolerances) -> str:
     ])  # fmt: skip
 
 
-def _tensor_report(
-    actual: torch.Tensor, expected: torch.Tensor, matches: torch.Tensor, tolerances: Tolerances
-) -> str:
+def _tensor_report(actual: torch.Tensor, expected: torch.Tensor, matches: torch.Tensor, tolerances: Tolerances) -> str:
     total = matches.numel()
     mismatches = total - int(matches.sum())
     if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
@@ -383,9 +373,7 @@ def make_tensor(
             f"but got {noncontiguous=} and {memory_format=}"
         )
     if requires_grad and not inexact:
-        raise ValueError(
-            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
-        )
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     noncontiguous = noncontiguous and math.prod(sizes) > 1
     if noncontiguous:
         sizes = (*sizes[:-1], 2 * sizes[-1])

@@ -162,3 +162,26 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
     where[dim] = index
     np.add.at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
     return made
+
+
+# --- order --------------------------------------------------------------------------------------------------------
+
+
+def _argsort(input: Any, dim: int, descending: bool) -> Any:
+    """A stable order either way; NaN counts as the largest."""
+    if not descending:
+        return np.argsort(input, axis=dim, kind="stable")
+    backwards = np.argsort(np.flip(input, dim), axis=dim, kind="stable")
+    return np.flip(input.shape[dim] - 1 - backwards, dim)
+
+
+@kernel
+def sort(input: Any, dim: int, descending: bool) -> Any:
+    where = _argsort(input, dim, descending)
+    return np.take_along_axis(input, where, axis=dim), where
+
+
+@kernel
+def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
+    where = _argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)]
+    return np.take_along_axis(input, where, axis=dim), where

@@ -54,8 +54,18 @@ def backward(
     >>> x.grad
     tensor([5., 5.])
     """
-    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    if grad_tensors is None and grad_variables is None and inputs is None and hasattr(tensors, "_requires_grad"):
+        roots = [_root(tensors, None, 0)]
+    else:
+        grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+        roots, inputs = _checked(tensors, grad_tensors, inputs)
     retain_graph = retain_variables if retain_graph is None else retain_graph
+    engine.run(roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph),
+               create_graph=create_graph, inputs=inputs)  # fmt: skip
+
+
+def _checked(tensors: Any, grad_tensors: Any, inputs: Any) -> tuple[list[tuple[Any, Tensor]], list[Tensor] | None]:
+    """The general arguments of ``backward``, checked."""
     if inputs is not None:
         inputs = list(inputs) if isinstance(inputs, Sequence) else [inputs]
         if not inputs:
@@ -63,11 +73,7 @@ def backward(
         for each in inputs:
             if not each.requires_grad:
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
-            if each._node is not None:
-                each.retain_grad() if each.retains_grad else None
-    roots = _roots(_sequence(tensors), _sequence(grad_tensors), create_graph)
-    engine.run(roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph),
-               create_graph=create_graph, inputs=inputs)  # fmt: skip
+    return _roots(_sequence(tensors), _sequence(grad_tensors)), inputs
 
 
 def grad(
@@ -110,7 +116,7 @@ def grad(
     for each in inputs:
         if not each.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    roots = _roots(outputs, _sequence(grad_outputs), create_graph)
+    roots = _roots(outputs, _sequence(grad_outputs))
     retain = bool(create_graph if retain_graph is None else retain_graph)
     result = engine.run(roots, retain_graph=retain, create_graph=create_graph, inputs=inputs, capture=True)
     assert result is not None
@@ -131,31 +137,30 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
-def _roots(tensors: Sequence[Tensor], weights: Sequence[Any], create_graph: bool) -> list[tuple[Any, Tensor]]:
+def _roots(tensors: Sequence[Tensor], weights: Sequence[Any]) -> list[tuple[Any, Tensor]]:
     """Pair the edge of each output with its weight, checked."""
     if weights and len(weights) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(weights)} gradients")
-    roots = []
-    for index, tensor in enumerate(tensors):
-        weight = weights[index] if weights else None
-        if not tensor._requires_grad:
-            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
-        if weight is None:
-            if tensor.numel() != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if tensor._kind.dtype.category == dtypes.COMPLEX:
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
-            weight = _one_like(tensor)
-        elif tuple(weight.shape) != tuple(tensor.shape):
-            raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
-                               f"has a shape of {tensor.shape}.")  # fmt: skip
-        roots.append((tensor._node or tensor, weight))
-    return roots
+    return [_root(each, weights[index] if weights else None, index) for index, each in enumerate(tensors)]
+
+
+def _root(tensor: Tensor, weight: Any, index: int) -> tuple[Any, Tensor]:
+    if not tensor._requires_grad:
+        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    if weight is None:
+        weight = _one_like(tensor)
+    elif tuple(weight.shape) != tuple(tensor.shape):
+        raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
+                           f"has a shape of {tensor.shape}.")  # fmt: skip
+    return tensor._node or tensor, weight
 
 
 def _one_like(tensor: Tensor) -> Tensor:
-    from ..op import constant
-    from .._tensor import wrap
-
-    one = constant(1, tensor._kind)
-    return one if not tensor._array.ndim else wrap(tensor._kind.backend.xp.reshape(one._array, tensor._array.shape), tensor._kind)
+    """The weight of an output of one element: 1."""
+    kind, shape = tensor._kind, tensor._array.shape
+    if shape and tensor.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if kind.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
+    one = kind.one
+    return one if not shape else one.reshape(shape)  # type: ignore[attr-defined, no-any-return]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "unpack_array", "unpack_tensor"]
 
+wrap: Callable[[Any, Kind], Tensor]  # set by the module that defines Tensor
 anomaly = {"enabled": False, "check_nan": True}
 
 
@@ -49,8 +50,10 @@ def run(
         leaves = task.finish_leaves()
         if capture:
             return [task.captured(each, leaves) for each in inputs or ()]
-        for leaf, gradient in leaves.items():
-            if task.targets is None or leaf in task.targets:
+        targets = task.targets
+        while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
+            leaf, gradient = leaves.popitem()
+            if targets is None or leaf in targets:
                 accumulate(leaf, gradient, create_graph)
         for each in inputs or ():
             if each._node is not None and each._node in task.caught:
@@ -89,19 +92,18 @@ class _Task:
 
     def deliver(self, edge: Any, gradient: Any) -> None:
         """Add ``gradient`` to what waits at ``edge``."""
-        tensors = self.create_graph
         if isinstance(edge, Node):
-            node = edge
-            gradient = fit(gradient, edge.kind, edge.shape, tensors)
-            waiting = self.pending.get(node)
+            if self.create_graph or gradient.shape != edge.shape or gradient.dtype is not edge.kind.raw_dtype:
+                gradient = fit(gradient, edge.kind, edge.shape, self.create_graph)
+            waiting = self.pending.get(edge)
             if waiting is None:
-                self.pending[node] = gradient
-                heappush(self.heap, (-node.seq, node))
+                self.pending[edge] = gradient
+                heappush(self.heap, (-edge.seq, edge))
             else:
-                self.pending[node] = waiting + gradient
+                self.pending[edge] = waiting + gradient
         elif type(edge) is Output:
             node, index = edge.node, edge.index
-            gradient = fit(gradient, edge.kind, edge.shape, tensors)
+            gradient = fit(gradient, edge.kind, edge.shape, self.create_graph)
             waiting = self.pending.get(node)
             if waiting is None:
                 assert node.outputs is not None
@@ -109,38 +111,62 @@ class _Task:
                 heappush(self.heap, (-node.seq, node))
             waiting[index] = gradient if waiting[index] is None else waiting[index] + gradient
         else:
-            gradient = fit(gradient, edge._kind, edge._array.shape, tensors)
+            gradient = fit(gradient, edge._kind, edge._array.shape, self.create_graph)
             waiting = self.leaves.get(edge)
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
     def drain(self, retain_graph: bool) -> None:
         """Run nodes until none waits."""
-        heap, pending, deliver, needed = self.heap, self.pending, self.deliver, self.needed
         recorded = _recorded_functions() if self.create_graph else None
         unpack = unpack_tensor if self.create_graph else unpack_array
+        restricted = self.targets is not None
+        special = restricted or anomaly["enabled"]
+        heap, pending, deliver = self.heap, self.pending, self.deliver
         while heap:
             node = heappop(heap)[1]
             gradient = pending.pop(node)
-            if node.outputs is not None:
-                gradient = self.fill_missing(node, gradient)
-            if node.hooks is not None:
-                gradient = self.before(node, gradient)
-            if self.targets is not None:
-                self.catch(node, gradient)
-                if needed is not None and node not in needed:
-                    continue
             F = node.kind.F if recorded is None else recorded
-            if node.takes_tensors or node.hooks is not None or anomaly["enabled"]:
-                gradients = self.apply_carefully(node, F, gradient, unpack)
+            if special or node.hooks is not None or node.outputs is not None:
+                gradients = self.run_special(node, F, gradient, unpack)
             else:
                 gradients = node.apply(F, gradient, unpack)
             if not retain_graph and node.saves:
                 node.release()
-            for edge, each in zip(node.edges, gradients, strict=True):
-                if edge is not None and each is not None:
-                    if needed is not None and edge not in self.targets and _node_of(edge) not in needed:  # type: ignore[operator]
-                        continue
+            for edge, each in zip(node.edges, gradients):  # noqa: B905 (a rule may leave out trailing Nones)
+                if edge is None or each is None or (restricted and not self.is_needed(edge)):
+                    continue
+                if recorded is None and isinstance(edge, Node):  # as in ``deliver``; this loop is the price of a backward
+                    kind = edge.kind
+                    if each.shape != edge.shape or each.dtype is not kind.raw_dtype:
+                        each = fit(each, kind, edge.shape, False)
+                    waiting = pending.get(edge)
+                    if waiting is None:
+                        heappush(heap, (-edge.seq, edge))
+                        pending[edge] = each
+                    else:
+                        pending[edge] = waiting + each
+                else:
                     deliver(edge, each)
+
+    def is_needed(self, edge: Any) -> bool:
+        """Whether a restricted pass has to go on along this edge."""
+        assert self.targets is not None and self.needed is not None
+        return edge in self.targets or _node_of(edge) in self.needed
+
+    def run_special(self, node: Node, F: Any, gradient: Any, unpack: Callable[..., Any]) -> Sequence[Any]:
+        """Run a node with several outputs, hooks, or a user's function, or in a restricted or watched pass."""
+        if node.outputs is not None:
+            gradient = self.fill_missing(node, gradient)
+        if node.hooks is not None:
+            gradient = self.before(node, gradient)
+        if self.targets is not None:
+            assert self.needed is not None
+            self.catch(node, gradient)
+            if node not in self.needed:
+                return ()
+        if node.takes_tensors or node.hooks is not None or anomaly["enabled"]:
+            return self.apply_carefully(node, F, gradient, unpack)
+        return node.apply(F, gradient, unpack)
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> Any:
         """Zeros for the outputs that received no gradient."""
@@ -234,6 +260,8 @@ class _Task:
     def finish_leaves(self) -> dict[Tensor, Any]:
         """Run the hooks of the leaves on their complete gradients."""
         for leaf, gradient in self.leaves.items():
+            if not leaf._has_hooks:
+                continue
             table = leaf.__dict__.get("_hooks")
             if table:
                 replaced = call_hooks(table.values(), self.wrap_one(gradient, leaf._kind))
@@ -257,20 +285,26 @@ def call_hooks(hooks: Iterable[Callable[..., Any]], gradient: Tensor) -> Tensor:
 
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     """Add to ``leaf.grad``: in place, or recorded where the graph is kept differentiable."""
+    grad, kind = leaf._grad, leaf._kind
     if create_graph:
-        leaf._grad = gradient if leaf._grad is None else leaf._grad + gradient
-    elif leaf._grad is None:
-        backend = leaf._kind.backend
-        gradient = backend.wrap(gradient) if type(gradient) is not backend.array_type else gradient
-        leaf._grad = as_tensor(gradient if backend.is_own(gradient) else backend.copy(gradient), leaf._kind)
-    elif leaf._grad._requires_grad:
-        leaf._grad = as_tensor(leaf._grad._array + gradient, leaf._kind)
+        leaf._grad = gradient if grad is None else grad + gradient
+    elif grad is None:
+        backend = kind.backend
+        if type(gradient) is not kind.array_type:
+            gradient = backend.wrap(gradient)
+        leaf._grad = wrap(gradient if backend.is_own(gradient) else backend.copy(gradient), kind)
+    elif grad._requires_grad:
+        leaf._grad = as_tensor(grad._array + gradient, kind)
     else:
-        leaf._grad._array += gradient
-        leaf._grad._bump_version()
-    if "_post_accumulate_hooks" in leaf.__dict__:
-        for hook in list(leaf.__dict__["_post_accumulate_hooks"].values()):
-            hook(leaf)
+        grad._array += gradient
+        grad._bump_version()
+    if leaf._has_hooks:
+        _after_accumulation(leaf)
+
+
+def _after_accumulation(leaf: Tensor) -> None:
+    for hook in list((leaf.__dict__.get("_post_accumulate_hooks") or {}).values()):
+        hook(leaf)
     accumulator = leaf.__dict__.get("_accumulator")
     if accumulator is not None and accumulator.hooks is not None:
         for hook in list(accumulator.hooks.post.values()):
@@ -278,11 +312,8 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
 
 
 def as_tensor(array: Any, kind: Kind) -> Tensor:
-    from .._tensor import wrap
-
-    if type(array) is not kind.array_type:
-        array = kind.backend.wrap(array)
-    return wrap(array, kind)
+    """A raw gradient as a Tensor."""
+    return wrap(array if type(array) is kind.array_type else kind.backend.wrap(array), kind)
 
 
 # --- shapes and kinds --------------------------------------------------------------------------------------------

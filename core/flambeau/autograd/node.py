@@ -28,15 +28,15 @@ class Node:
     is handed to ``apply``.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "edges", "kind", "seq", "shape")
+    __slots__ = ("__dict__", "__weakref__", "edges", "hooks", "kind", "outputs", "seq", "shape")
     edges: tuple[Any, ...]
     seq: int
     kind: Kind
     shape: tuple[int, ...]
-    outputs: tuple[tuple[Kind, tuple[int, ...]], ...] | None = None  # kind and shape of each, where there are several
+    outputs: tuple[tuple[Kind, tuple[int, ...]], ...] | None  # kind and shape of each, where there are several
+    hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether ``apply`` works on Tensors in every backward, as a user's Function does
-    hooks: Hooks | None = None
     trace: list[str] | None = None
 
     def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) -> tuple[Any, ...]:
@@ -74,16 +74,6 @@ class Node:
         if self.hooks is None:
             self.hooks = Hooks()
         return self.hooks
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            from .engine import unpack_tensor
-
-            field = name[len("_saved_") :]
-            field = {"self": "input", "result": "out"}.get(field, field)
-            value = getattr(self, field)
-            return unpack_tensor(value, self) if field in self.saves else value
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
@@ -138,6 +128,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self._variable = weakref.ref(variable)
+        self.hooks = self.outputs = None
         self.edges = ()
         self.kind, self.shape = variable._kind, tuple(variable._array.shape)
 
@@ -154,6 +145,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     found = leaf.__dict__.get("_accumulator")
     if found is None:
         found = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
+        leaf._has_hooks = True  # it may get some
     return found  # type: ignore[no-any-return]
 
 

@@ -21,7 +21,7 @@ def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
     """Undo a reduction's loss of shape: the gradient again for every element that went into it."""
-    if not keepdim and len(g.shape) != len(shape):
+    if dim is not None and not keepdim and len(g.shape) != len(shape):
         kept = set(reduced_dims(dim, len(shape)))
         g = F.reshape(g, tuple(1 if i in kept else n for i, n in enumerate(shape)))
     return F.expand(g, tuple(shape))

@@ -1,8 +1,8 @@
 """Saving and loading, in PyTorch's file formats.
 
-``saving`` and ``loading`` hold the two functions; ``archive`` the zip format; ``pickles`` the pickles in it and
-what makes reading them safe; ``names`` what things are called there; ``rebuild`` how tensors are put together;
-``locations`` which device they go to; ``options`` the settings; ``safetensors`` the other format.
+``saving`` and ``loading`` hold the two functions; ``archive`` the zip format; ``pickles`` the pickles in it
+and what makes reading them safe; ``names`` what things are called there; ``rebuild`` how tensors are put
+together; ``locations`` which device they go to; ``options`` the settings; ``safetensors`` the other format.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import flambeau as torch
 
 from .loading import SourceChangeWarning, get_unsafe_globals_in_checkpoint, load
 from .locations import default_restore_location, location_tag, register_package, validate_cuda_device
-from .names import StorageType
+from .names import StorageType, storage_type
 from .options import (
     LoadEndianness,
     add_safe_globals,
@@ -116,5 +116,5 @@ def normalize_storage_type(storage_type: type) -> Any:
 
 
 def storage_to_tensor_type(storage: Any) -> Any:
-    """Return the tensor class that goes with a storage's class: ``FloatTensor`` for a ``FloatStorage``."""
-    return getattr(torch, type(storage).__name__.replace("Storage", "Tensor"))
+    """Return the tensor type that goes with a storage: ``FloatTensor`` for a ``FloatStorage``."""
+    return getattr(torch, storage_type(storage.dtype).name.replace("Storage", "Tensor"))

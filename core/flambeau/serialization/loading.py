@@ -21,14 +21,15 @@ from .archive import ArchiveReader, is_archive, swap_bytes
 from .locations import restorer
 from .options import assumed_byteorder, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
+from .rebuild import storage_over
 from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
 
 __all__ = ["SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]
 
 UNSAFE = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` "
-    "to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can "
-    "result in arbitrary code execution. Do it only if you got the file from a trusted source."
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from "
+    "`False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but "
+    "it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
 )
 _YES = frozenset({"1", "y", "yes", "true"})
 
@@ -126,8 +127,7 @@ def _decide_weights_only(weights_only: bool | None, pickle_module: Any) -> bool:
     forbid = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in _YES
     if force and forbid:
         raise RuntimeError(
-            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` "
-            "should be set, but both were set."
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
         )
     if force:
         return True
@@ -206,7 +206,7 @@ class _ArchiveLoader:
         dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
         if key not in self._storages:
             data = self._data(f"data/{key}", numel * dtype.itemsize, dtype)
-            self._storages[key] = self._restore(torch.UntypedStorage.from_buffer(data), location)
+            self._storages[key] = self._restore(storage_over(data), location)
         return torch.TypedStorage(wrap_storage=self._storages[key], dtype=dtype)
 
     def _data(self, record: str, nbytes: int, dtype: torch.dtype) -> Any:
@@ -304,7 +304,7 @@ class _LegacyLoader:
             raise RuntimeError(f"storage has wrong byte size: expected {storage.nbytes()} got {len(data)}")
         if sys.byteorder == "big":
             data = swap_bytes(data, storage.dtype)
-        storage.untyped().copy_(torch.UntypedStorage.from_buffer(data))
+        storage.untyped().copy_(storage_over(bytearray(data)))
 
 
 def _check_source(container: type, file_name: str | None, source: str | None) -> None:

@@ -67,9 +67,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
         result = deserializer(storage, location)
         if result is not None:
             return result
-    raise RuntimeError(
-        f"don't know how to restore data location of {_typename(storage)} (tagged with {location})"
-    )
+    raise RuntimeError(f"don't know how to restore data location of {_typename(storage)} (tagged with {location})")
 
 
 def restorer(map_location: Any) -> Restorer:

@@ -85,6 +85,7 @@ def known() -> dict[str, Any]:
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
         "_codecs.encode": encode,
+        "builtins.bytes": bytes,
         "builtins.bytearray": bytearray,
         "builtins.set": set,
         "builtins.complex": complex,

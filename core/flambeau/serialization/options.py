@@ -202,13 +202,10 @@ def safe_globals_by_name() -> dict[str, Any]:
             continue
         if len(each) != 2:
             raise ValueError(
-                "Expected tuple of length 2 (global, str of callable full path), "
-                f"but got tuple of length: {len(each)}"
+                f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(each)}"
             )
         thing, name = each
         if not isinstance(name, str):
-            raise TypeError(
-                f"Expected second item in tuple to be str of callable full path, but got: {type(name)}"
-            )
+            raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(name)}")
         named[name] = thing
     return named

@@ -125,9 +125,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
             module, name = _old_names.get((module, name), (_old_modules.get(module, module), name))
         path = f"{module}.{name}"
         if module in self.BLOCKED:
-            raise pickle.UnpicklingError(
-                f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked."
-            )
+            raise pickle.UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
         for table in (names.known(), self._users):
             if path in table:
                 return table[path]
@@ -157,8 +155,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
         cls = self.stack.pop()
         if not self.is_safe(cls) or not isinstance(cls, type):
             raise pickle.UnpicklingError(
-                "Can only create new object for nn.Parameter or classes allowlisted "
-                f"via `add_safe_globals` but got {cls}"
+                f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"
             )
         self.append(cls.__new__(cls, *args))
 
@@ -170,8 +167,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
             super().load_build()
         else:
             raise pickle.UnpicklingError(
-                "Can only build Tensor, Parameter, OrderedDict or types allowlisted "
-                f"via `add_safe_globals`, but got {type(made)}"
+                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {type(made)}"
             )
 
     def append_one(self) -> None:
@@ -199,9 +195,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
         if not isinstance(saved_id, tuple | int):
             raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved_id)}")
         if isinstance(saved_id, tuple) and saved_id and saved_id[0] not in ("storage", b"storage"):
-            raise pickle.UnpicklingError(
-                f"Only persistent_load of storage is allowed, but got {type(saved_id[0])}"
-            )
+            raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(saved_id[0])}")
         self.append(self.persistent_load(saved_id))
 
     @staticmethod
@@ -213,8 +207,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
     def _check_mapping(opcode: str, container: Any) -> None:
         if type(container) not in (dict, OrderedDict, Counter):
             raise pickle.UnpicklingError(
-                f"Can only {opcode} for dict, collections.OrderedDict, "
-                f"collections.Counter, but got {type(container)}"
+                f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got {type(container)}"
             )
 
     dispatch = _Dispatch(

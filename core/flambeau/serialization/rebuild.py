@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 
-from ..dtypes import uint16, uint32, uint64
+from ..dtypes import uint8, uint16, uint32, uint64
 
 __all__ = [
     "copy_sharing_storage",
@@ -19,6 +19,7 @@ __all__ = [
     "plain_tensor",
     "reduce_parameter",
     "reduce_tensor",
+    "storage_over",
     "tensor",
     "tensor_of_dtype",
 ]
@@ -105,9 +106,7 @@ def tensor_of_dtype(
     return _finish(on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
 
 
-def plain_tensor(
-    storage: torch.TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]
-) -> torch.Tensor:
+def plain_tensor(storage: torch.TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
     """A tensor as the oldest files have it."""
     return on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
@@ -136,14 +135,17 @@ def on_storage(
     return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
 
 
-def _check_bounds(
-    nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]
-) -> None:
+def storage_over(buffer: Any) -> torch.UntypedStorage:
+    """A storage on the memory of ``buffer``, shared where the device allows."""
+    if not len(buffer):
+        return torch.UntypedStorage(0)
+    return torch.frombuffer(buffer, dtype=uint8).untyped_storage()
+
+
+def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]) -> None:
     """A file must not have us read, or write, outside of the storage."""
     if offset < 0 or len(size) != len(stride) or any(number < 0 for number in (*size, *stride)):
-        raise RuntimeError(
-            f"invalid tensor: sizes {list(size)}, strides {list(stride)}, storage offset {offset}"
-        )
+        raise RuntimeError(f"invalid tensor: sizes {list(size)}, strides {list(stride)}, storage offset {offset}")
     if 0 in size:
         return
     needed = (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))) * itemsize
@@ -157,7 +159,7 @@ def _check_bounds(
 def _finish(made: torch.Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> torch.Tensor:
     """Apply what PyTorch leaves undone in memory (conjugation, negation), and ask for a gradient."""
     if metadata and metadata.get("conj"):
-        made = made.conj().resolve_conj()
+        made = made.conj()
     if metadata and metadata.get("neg"):
         made = -made
     return made.requires_grad_(requires_grad)

@@ -13,7 +13,7 @@ import flambeau as torch
 from .. import dtypes
 from ..backend import contiguous_strides
 from .archive import swap_bytes
-from .rebuild import on_storage
+from .rebuild import on_storage, storage_over
 
 __all__ = ["load_safetensors"]
 
@@ -44,8 +44,7 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
     if map_location is not None and not isinstance(map_location, str | torch.device):
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(
-            f"Loading safetensors file with {kind} map_location is not supported. "
-            "Use a device string or torch.device instead."
+            f"Loading safetensors file with {kind} map_location is not supported. Use a device string or torch.device instead."
         )
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", _read(file, 8))
@@ -63,7 +62,7 @@ def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> torch.Te
     data = bytearray(_read(file, end - begin))
     if sys.byteorder == "big":
         data = bytearray(swap_bytes(data, dtype))
-    return on_storage(torch.UntypedStorage.from_buffer(data), dtype, 0, shape, contiguous_strides(shape))
+    return on_storage(storage_over(data), dtype, 0, shape, contiguous_strides(shape))
 
 
 def _read(file: IO[bytes], length: int) -> bytes:

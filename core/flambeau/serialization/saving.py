@@ -58,9 +58,7 @@ def save(
     {'weight': tensor([1., 1.]), 'epoch': 3}
     """
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
-        raise AttributeError(
-            "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
-        )
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     if is_skipping_data() and not _use_new_zipfile_serialization:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     base = standard_pickler() if pickle_module is pickle else pickler_class(pickle_module.Pickler)
@@ -124,9 +122,7 @@ class _Storages:
         memory = (str(storage.device), storage.data_ptr() or id(storage))
         key, seen_dtype = self._seen.setdefault(memory, (str(len(self._seen)), dtype))
         if seen_dtype != dtype and storage.data_ptr():
-            raise RuntimeError(
-                "Cannot save multiple tensors or storages that view the same data as different types"
-            )
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         self.by_key.setdefault(key, (storage, dtype.itemsize))
         return key
 

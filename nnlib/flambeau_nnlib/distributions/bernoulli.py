@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.nn import functional as F
 
+from ..nn import functional as F
 from . import constraints
 from .exp_family import ExponentialFamily
 from .probs_logits import ProbsLogits
@@ -31,7 +30,7 @@ class Bernoulli(ProbsLogits, ExponentialFamily):
     tensor([0.5000, 0.2500])
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0

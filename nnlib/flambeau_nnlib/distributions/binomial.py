@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -28,7 +27,7 @@ class Binomial(CountedProbsLogits):
     tensor([0.2500, 0.5000, 0.2500])
     """
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,

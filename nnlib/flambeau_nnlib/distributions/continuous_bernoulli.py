@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.nn import functional as F
 
+from ..nn import functional as F
 from . import constraints
 from .exp_family import ExponentialFamily
 from .probs_logits import ProbsLogits
@@ -34,7 +33,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd import Function
-from flambeau.nn import functional as F
 
+from ..nn import functional as F
 from . import constraints
 from .exp_family import ExponentialFamily
 
@@ -30,7 +30,7 @@ class Dirichlet(ExponentialFamily):
     tensor([0.2500, 0.2500, 0.5000])
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
 

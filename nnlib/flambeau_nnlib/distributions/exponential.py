@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -25,7 +24,7 @@ class Exponential(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar = {"rate": constraints.positive}
+    arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0

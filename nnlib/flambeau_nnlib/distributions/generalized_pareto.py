@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -29,7 +28,7 @@ class GeneralizedPareto(Distribution):
     tensor(0.6321)
     """
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "loc": constraints.real,
         "scale": constraints.positive,
         "concentration": constraints.real,

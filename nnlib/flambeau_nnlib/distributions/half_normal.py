@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -20,7 +19,7 @@ __all__ = ["HalfNormal"]
 class Folded(TransformedDistribution):
     """The distribution of |x| for x from a distribution symmetric about 0 with a `scale`."""
 
-    arg_constraints: ClassVar = {"scale": constraints.positive}
+    arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 

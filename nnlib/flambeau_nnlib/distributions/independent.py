@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from flambeau import Tensor
 
@@ -30,7 +30,7 @@ class Independent(Distribution, Generic[D]):
     (torch.Size([2]), torch.Size([3]), torch.Size([2]))
     """
 
-    arg_constraints: ClassVar = {}
+    arg_constraints = {}
     base_dist: D
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -28,7 +27,7 @@ class InverseGamma(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
 

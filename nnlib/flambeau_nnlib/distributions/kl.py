@@ -15,8 +15,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.nn import functional as F
 
+from ..nn import functional as F
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial

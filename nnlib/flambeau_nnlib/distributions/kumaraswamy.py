@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -31,7 +30,7 @@ class Kumaraswamy(TransformedDistribution):
     tensor(0.2500)
     """
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
     }

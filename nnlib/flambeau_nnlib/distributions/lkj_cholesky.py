@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -34,7 +33,7 @@ class LKJCholesky(Distribution):
     tensor(-0.6931)
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.positive}
+    arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -29,7 +28,7 @@ class MixtureSameFamily(Distribution):
     tensor(3.)
     """
 
-    arg_constraints: ClassVar = {}
+    arg_constraints = {}
 
     def __init__(
         self,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.nn import functional as F
 
+from ..nn import functional as F
 from . import constraints
 from .gamma import Gamma
 from .probs_logits import CountedProbsLogits
@@ -30,7 +29,7 @@ class NegativeBinomial(CountedProbsLogits):
     tensor(3.)
     """
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,

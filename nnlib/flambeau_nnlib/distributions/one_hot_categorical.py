@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.nn import functional as F
 
+from ..nn import functional as F
 from . import constraints
 from .categorical import Categorical, OverCategorical
 
@@ -27,7 +26,7 @@ class OneHotCategorical(OverCategorical):
     tensor([0., 1.])
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import flambeau as torch
 from flambeau import Tensor
 
@@ -28,7 +26,7 @@ class Pareto(TransformedDistribution):
     tensor(1.5000)
     """
 
-    arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(
         self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -26,7 +25,7 @@ class Poisson(ExponentialFamily):
     tensor(-2.)
     """
 
-    arg_constraints: ClassVar = {"rate": constraints.nonnegative}
+    arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -32,7 +31,7 @@ class ExpRelaxedCategorical(OverCategorical):
     torch.Size([2, 3])
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector  # the logarithms of a simplex, in truth
     has_rsample = True
     _unexpanded = ("temperature",)
@@ -77,7 +76,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     torch.Size([2, 3])
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
     has_rsample = True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -30,7 +29,7 @@ class StudentT(Distribution):
     tensor([nan, inf, 2.])
     """
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "df": constraints.positive,
         "loc": constraints.real,
         "scale": constraints.positive,

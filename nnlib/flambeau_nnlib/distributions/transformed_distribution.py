@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -35,7 +34,7 @@ class TransformedDistribution(Distribution):
     tensor([1., 2., 3.])
     """
 
-    arg_constraints: ClassVar = {}
+    arg_constraints = {}
 
     def __init__(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
@@ -31,7 +30,7 @@ class VonMises(Distribution):
     tensor(-1.0738)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
 
     def __init__(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import flambeau as torch
 from flambeau import Tensor
 
@@ -28,7 +26,7 @@ class Weibull(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
     def __init__(

@@ -1,8 +1,9 @@
 """Optimizers as functions, in the style of Lua Torch.
 
-Each is called as `x, losses = sgd(closure, x, config, state)`. The closure takes the parameters, one flat tensor, and
-returns the loss and its gradient; `x` is updated in place. The configuration is a dict of options; what has to be
-remembered from step to step goes into `state`, which is the configuration itself where none is given.
+Each is called as `x, losses = sgd(closure, x, config, state)`. The closure takes the parameters, one flat
+tensor, and returns the loss and its gradient; `x` is updated in place. The configuration is a dict of
+options; what has to be remembered from step to step goes into `state`, which is the configuration itself
+where none is given.
 
 >>> import flambeau as torch
 >>> x, config = torch.tensor([4.0]), {"learningRate": 0.25}
@@ -62,7 +63,9 @@ def _function(optimizer: str, **defaults: Any) -> Callable[..., tuple[Tensor, li
             state["optimizer"] = getattr(torch.optim, optimizer)([x], **_arguments(options))
             state["evalCounter"] = 0
         decay = 1 + state["evalCounter"] * config.get("learningRateDecay", 0)
-        state["optimizer"].param_groups[0]["lr"] = config.get("learningRate", defaults["learningRate"]) / decay
+        state["optimizer"].param_groups[0]["lr"] = (
+            config.get("learningRate", defaults["learningRate"]) / decay
+        )
         losses = []
 
         def closure() -> Any:
@@ -87,10 +90,6 @@ adamax = _function("Adamax", learningRate=2e-3, beta1=0.9, beta2=0.999, epsilon=
 adagrad = _function("Adagrad", learningRate=1e-3, weightDecay=0)
 adadelta = _function("Adadelta", learningRate=1, rho=0.9, eps=1e-6, weightDecay=0)
 rmsprop = _function("RMSprop", learningRate=1e-2, alpha=0.99, epsilon=1e-8, weightDecay=0)
-rprop = _function(
-    "Rprop", learningRate=0.1, etaminus=0.5, etaplus=1.2, stepsizemin=1e-6, stepsizemax=50
-)
+rprop = _function("Rprop", learningRate=0.1, etaminus=0.5, etaplus=1.2, stepsizemin=1e-6, stepsizemax=50)
 asgd = _function("ASGD", learningRate=1e-4, lambd=1e-4, alpha=0.75, t0=1e6, weightDecay=0)
-lbfgs = _function(
-    "LBFGS", learningRate=1, maxIter=20, maxEval=None, tolFun=1e-5, tolX=1e-9, nCorrection=100
-)
+lbfgs = _function("LBFGS", learningRate=1, maxIter=20, maxEval=None, tolFun=1e-5, tolX=1e-9, nCorrection=100)

@@ -6,6 +6,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import flambeau as torch
+from flambeau.parameter import Parameter
 
 from .shared import SharedBlock, block_tensor, share
 
@@ -57,4 +58,4 @@ def _as_type(cls: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tens
 def init_reductions() -> None:
     """Teach the pickler of queues, pipes and process arguments about tensors."""
     ForkingPickler.register(torch.Tensor, reduce_tensor)
-    ForkingPickler.register(torch.nn.Parameter, reduce_tensor)
+    ForkingPickler.register(Parameter, reduce_tensor)

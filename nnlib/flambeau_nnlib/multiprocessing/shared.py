@@ -59,6 +59,8 @@ def set_sharing_strategy(new_strategy: str) -> None:
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
+    if new_strategy == "file_system" and _DIRECTORY == _SHM:
+        resource_tracker.ensure_running()  # before there are other processes, so that all have the same one
     _strategy = new_strategy
 
 

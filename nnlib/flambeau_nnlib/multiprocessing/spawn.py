@@ -6,12 +6,14 @@ import ctypes
 import multiprocessing
 import multiprocessing.connection
 import pickle
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,8 +64,6 @@ class ProcessExitedException(ProcessException):
 
 class ProcessContext:
     """Processes that were started together."""
-
-    directory: tempfile.TemporaryDirectory | None = None  # of the error files; goes when the context goes
 
     def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
         self.processes = processes
@@ -150,17 +150,17 @@ def start_processes(
     """
     mp = multiprocessing.get_context(start_method)
     # Failures come back in files: a process that dies while it writes to a queue leaves the queue locked.
-    directory = tempfile.TemporaryDirectory(prefix="flambeau-errors-")
+    directory = tempfile.mkdtemp(prefix="flambeau-errors-")
     processes, error_files = [], []
     for index in range(nprocs):
-        error_file = str(Path(directory.name, f"{index}.pickle"))
+        error_file = str(Path(directory, f"{index}.pickle"))
         job = (fn, index, args, error_file)
         process = mp.Process(target=_run, args=job, daemon=daemon)  # type: ignore[attr-defined]
         process.start()
         processes.append(process)
         error_files.append(error_file)
     context = ProcessContext(processes, error_files)
-    context.directory = directory
+    weakref.finalize(context, shutil.rmtree, directory, ignore_errors=True)
     if not join:
         return context
     while not context.join():

@@ -35,9 +35,9 @@ def adadelta(
     for param, grad, state in real_views(params, grads, states):
         state["step"].add_(1)
         square_grad, square_delta = state["square_avg"], state["acc_delta"]
-        square_grad.lerp_(grad.square(), 1 - rho)
+        square_grad.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = ((square_delta + eps) / (square_grad + eps)).sqrt() * grad
-        square_delta.lerp_(delta.square(), 1 - rho)
+        square_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         add_(param, delta, -lr)
 
 

@@ -87,6 +87,7 @@ class Adafactor(FirstOrder):
     """
 
     rule = staticmethod(adafactor)
+    flattens = False
 
     def __init__(
         self,

@@ -41,7 +41,10 @@ def adam(
         t = tick(state, capturable)
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
-        variance.lerp_(grad.square(), 1 - beta2)
+        if isinstance(beta2, Tensor):
+            variance.lerp_(grad.square(), 1 - beta2)
+        else:
+            variance.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if amsgrad:
             largest = state["max_exp_avg_sq"]
             variance = largest.copy_(torch.maximum(largest.clone(), variance))

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import flambeau as torch
 from flambeau import Tensor
 
+from .flat import Flattener
 from .optimizer import Group, Optimizer, State
 
 Scalar = float | Tensor
@@ -39,6 +40,9 @@ class FirstOrder(Optimizer):
 
     rule: ClassVar[Callable[..., None]]
 
+    flattens: ClassVar[bool] = True
+    """Whether the rule treats all elements alike, with several calls, so that small parameters may be joined."""
+
     scalars: ClassVar[tuple[str, ...]] = ("step",)
     """The entries of the state that are 0-d tensors, and were numbers in older versions."""
 
@@ -53,7 +57,7 @@ class FirstOrder(Optimizer):
             with torch.enable_grad():
                 loss = closure()
         with torch.set_grad_enabled(self.defaults.get("differentiable", False)):
-            for group in self.param_groups:
+            for i, group in enumerate(self.param_groups):
                 params, grads = [], []
                 for param in group["params"]:
                     grad = param.grad
@@ -61,9 +65,18 @@ class FirstOrder(Optimizer):
                         params.append(param)
                         grads.append(grad)
                 if params:
-                    states = self._states(params, group)
-                    self.rule(params, grads, states, **_plain(group, params[0]))
+                    self._update(i, group, params, grads)
         return loss
+
+    def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        states, options = self._states(params, group), _plain(group, params[0])
+        if not self.flattens or group.get("differentiable") or group.get("capturable"):
+            self.rule(params, grads, states, **options)
+            return
+        flatteners = self.__dict__.setdefault("_flatteners", {})
+        if i not in flatteners:
+            flatteners[i] = Flattener(self.scalars)
+        flatteners[i].apply(self.rule, params, grads, states, options)
 
     def _states(self, params: list[Tensor], group: Group) -> list[State]:
         states = [self.state[param] or self._new_state(param, group) for param in params]

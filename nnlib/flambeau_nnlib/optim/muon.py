@@ -101,6 +101,7 @@ class Muon(FirstOrder):
     """
 
     rule = staticmethod(muon)
+    flattens = False
     scalars = ()
 
     def __init__(

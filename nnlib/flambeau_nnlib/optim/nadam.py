@@ -45,7 +45,7 @@ def nadam(
             product = product.item()
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
-        variance.lerp_(grad.square(), 1 - beta2)
+        variance.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         denominator = (variance / (1 - beta2**t)).sqrt() + eps
         addcdiv_(param, grad, denominator, -lr * (1 - mu) / (1 - product))
         addcdiv_(param, mean, denominator, -lr * next_mu / (1 - product * next_mu))

@@ -40,7 +40,7 @@ def radam(
         t = tick(state, capturable)
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
-        variance.lerp_(grad.square(), 1 - beta2)
+        variance.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         step_size = lr / (1 - beta1**t)
         correction = 1 - beta2**t
         length = longest - 2 * t * beta2**t / correction

@@ -80,6 +80,7 @@ class SGD(FirstOrder):
     """
 
     rule = staticmethod(sgd)
+    flattens = False
 
     def __init__(
         self,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.nn import functional as F
 
+from ...nn import functional as F
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import _Number, _sum_rightmost, broadcast_all, lazy_property

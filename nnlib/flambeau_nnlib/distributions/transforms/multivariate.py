@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.nn import functional as F
 
+from ...nn import functional as F
 from .. import constraints
 from ..constraints import Constraint
 from ..utils import tril_matrix_to_vec, vec_to_tril_matrix

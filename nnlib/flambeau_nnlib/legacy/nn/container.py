@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
 
 from .module import Module, Table, map_table
 
-__all__ = ["Concat", "ConcatTable", "Container", "MapTable", "Parallel", "ParallelTable", "Sequential"]
+__all__ = ["Concat", "ConcatTable", "Container", "Parallel", "ParallelTable", "Sequential"]
 
 Visit = Callable[[Module, Table, Table], Table]
 
@@ -18,8 +17,8 @@ Visit = Callable[[Module, Table, Table], Table]
 class Container(Module):
     """A module made of others, in `modules`.
 
-    A subclass defines `updateOutput` and `_backward`, which hands every module its input and the gradient by its
-    output, and returns the gradient by the input of the whole.
+    A subclass defines `updateOutput` and `_backward`, which hands every module its input and the gradient by
+    its output, and returns the gradient by the input of the whole.
     """
 
     def __init__(self, *modules: Module) -> None:
@@ -69,15 +68,13 @@ class Container(Module):
         return self.gradInput
 
     def __repr__(self) -> str:
-        lines = "".join(f"\n  ({i}): {module!r}".replace("\n", "\n  ")[:0] for i, module in enumerate(self.modules))
-        for i, module in enumerate(self.modules):
-            inner = repr(module).replace("\n", "\n  ")
-            lines += f"\n  ({i}): {inner}"
-        return f"nn.{type(self).__name__} {{{self._flow()}{lines}\n}}"
+        lines = [*self._flow(), *(f"({i}): {module!r}" for i, module in enumerate(self.modules))]
+        inside = "".join("\n" + line for line in lines).replace("\n", "\n  ")
+        return f"nn.{type(self).__name__} {{{inside}\n}}"
 
-    def _flow(self) -> str:
+    def _flow(self) -> list[str]:
         """How data flow through the modules, for the printed form."""
-        return ""
+        return []
 
 
 class Sequential(Container):
@@ -113,9 +110,8 @@ class Sequential(Container):
             gradOutput = visit(module, x, gradOutput)
         return gradOutput
 
-    def _flow(self) -> str:
-        steps = "".join(f"({i}) -> " for i in range(len(self.modules)))
-        return f"\n  [input -> {steps}output]"
+    def _flow(self) -> list[str]:
+        return ["[" + " -> ".join(["input", *(f"({i})" for i in range(len(self.modules))), "output"]) + "]"]
 
 
 class ConcatTable(Container):
@@ -189,25 +185,3 @@ class Parallel(ParallelTable):
         sizes = [module.output.size(self.outputDimension) for module in self.modules]
         pieces = gradOutput.split(sizes, self.outputDimension)
         return torch.stack(super()._backward(visit, self._slices, pieces), self.inputDimension)
-
-
-class MapTable(ParallelTable):
-    """The same module, its parameters shared, on every entry of the input table.
-
-    Args:
-        module: the module.
-    """
-
-    def __init__(self, module: Module) -> None:
-        super().__init__(module)
-
-    def updateOutput(self, input: Table) -> Table:
-        first = self.modules[0]
-        shared = [name for n in first.listModules() for p in n._parameter_names for name in (p, n_grad(p))]
-        while len(self.modules) < len(input):
-            self.modules.append(first.clone(*shared))
-        del self.modules[len(input) :]
-        return super().updateOutput(input)
-
-    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        return self.modules[0].parameters()

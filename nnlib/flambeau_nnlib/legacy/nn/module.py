@@ -28,6 +28,14 @@ def tensors_of(table: Table) -> list[Tensor]:
     return [table]
 
 
+def _grad(results: list[Tensor], leaves: list[Tensor], gradients: list[Tensor] | None = None) -> list[Tensor]:
+    """The gradients by the leaves, zeros for those without influence; the graph is kept."""
+    if not results or not leaves:
+        return [torch.zeros_like(leaf) for leaf in leaves]
+    found = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for x, g in zip(leaves, found, strict=True)]
+
+
 def _leaf(tensor: Tensor) -> Tensor:
     return tensor.detach().requires_grad_() if tensor.is_floating_point() else tensor
 
@@ -35,11 +43,12 @@ def _leaf(tensor: Tensor) -> Tensor:
 class Module:
     """A layer in the style of Lua Torch: `forward` computes `output`, `backward` computes `gradInput`.
 
-    Inputs and outputs are tensors or tables (lists) of them. `backward(input, gradOutput)` takes the gradient by the
-    output, adds the gradients by the parameters to `gradWeight` and `gradBias`, and returns the gradient by the input.
+    Inputs and outputs are tensors or tables (lists) of them. `backward(input, gradOutput)` takes the gradient
+    by the output, adds the gradients by the parameters to `gradWeight` and `gradBias`, and returns the
+    gradient by the input.
 
-    A subclass defines `compute(input, weight, bias, ...)`, differentiable, with the parameters that it has announced
-    by `_add_parameters`; or it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
+    A subclass defines `compute(input, weight, bias, ...)`, differentiable, with the parameters that it has
+    announced by `_add_parameters`; or it overrides `updateOutput`, `updateGradInput` and `accGradParameters`.
 
     >>> import flambeau as torch
     >>> layer = torch.legacy.nn.Square()
@@ -52,6 +61,7 @@ class Module:
         self.output: Table = torch.empty(0)
         self.gradInput: Table = torch.empty(0)
         self.train = True
+        self._type = torch.empty(0).type()
         self._parameter_names: list[str] = []
         self._forget()
 
@@ -107,16 +117,9 @@ class Module:
 
     def _gradients(self, leaves: list[Tensor], gradOutput: Table) -> list[Tensor]:
         """The gradients by some inputs or parameters; the graph is kept for the others."""
-        pairs = zip(tensors_of(self._result), tensors_of(gradOutput), strict=True)
-        pairs = [(result, gradient) for result, gradient in pairs if result.requires_grad]
-        if not pairs or not leaves:
-            return [torch.zeros_like(leaf) for leaf in leaves]
-        results, gradients = zip(*pairs, strict=True)
-        found = torch.autograd.grad(results, leaves, gradients, retain_graph=True, allow_unused=True)
-        return [
-            torch.zeros_like(leaf) if gradient is None else gradient
-            for leaf, gradient in zip(leaves, found, strict=True)
-        ]
+        results, gradients = tensors_of(self._result), tensors_of(gradOutput)
+        kept = [i for i, result in enumerate(results) if result.requires_grad]
+        return _grad([results[i] for i in kept], leaves, [gradients[i] for i in kept])
 
     def forward(self, input: Table) -> Table:
         """The output for `input`; the same as calling the module."""
@@ -191,11 +194,12 @@ class Module:
         return copy.deepcopy(self).share(self, *names)
 
     def type(self, type: str | None = None) -> Any:
-        """Convert parameters and buffers to a type such as `"torch.DoubleTensor"`; without one, the present type."""
+        """Convert parameters and buffers to a type such as `"torch.DoubleTensor"`; or tell the present one."""
         if type is None:
-            return self.output.type() if isinstance(self.output, Tensor) else self.output[0].type()
+            return self._type
         for module in self.listModules():
             module.clearState()
+            module._type = type
             for name, value in vars(module).items():
                 if isinstance(value, Tensor) and value.is_floating_point():
                     setattr(module, name, value.type(type))
@@ -290,16 +294,10 @@ class Criterion:
     def updateGradInput(self, input: Table, target: Table) -> Table:
         """Compute `gradInput`, the gradient of the loss by the input."""
         leaves = map_table(_leaf, input)
-        flat = tensors_of(leaves)
         with torch.enable_grad():
-            found = torch.autograd.grad(self.compute(leaves, target), flat, allow_unused=True)
-        gradients = iter(found)
-
-        def gradient_of(leaf: Tensor) -> Tensor:
-            gradient = next(gradients)
-            return torch.zeros_like(leaf) if gradient is None else gradient
-
-        self.gradInput = map_table(gradient_of, leaves)
+            loss = self.compute(leaves, target)
+        gradients = iter(_grad([loss], tensors_of(leaves)))
+        self.gradInput = map_table(lambda _: next(gradients), leaves)
         return self.gradInput
 
     def forward(self, input: Table, target: Table) -> Any:

@@ -191,9 +191,9 @@ class _LazyNormBase(LazyModuleMixin):
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Give parameters and statistics their shapes and values."""
-        if not self.has_uninitialized_params():
-            return
         self.num_features = input.shape[1]
+        if not self.has_uninitialized_params():  # they were loaded
+            return
         for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
             if tensor is not None:
                 tensor.materialize((self.num_features,))

@@ -347,9 +347,9 @@ class _LazyConvolution(LazyModuleMixin):
 
     def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
         """Give the parameters their shapes and values."""
-        if not self.has_uninitialized_params():
-            return
         self.in_channels = self._get_in_channels(input)
+        if not self.has_uninitialized_params():  # they were loaded
+            return
         if self.in_channels % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
         self.weight.materialize(self._weight_shape())

@@ -108,20 +108,18 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Take `in_features` from the input."""
-        if self.has_uninitialized_params():
-            with torch.no_grad():
-                self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
-                if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
-                self.reset_parameters()
-        if self.in_features == 0:  # the weight was loaded from a state dict
-            self.in_features = self.weight.shape[-1]
-        if input.shape[-1] != self.in_features:
-            raise AssertionError(
-                f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from "
-                f"self.weight: {self.in_features}"
-            )
+        self.in_features = input.shape[-1]
+        if not self.has_uninitialized_params():  # they were loaded
+            if self.weight.shape[-1] != self.in_features:
+                raise AssertionError(
+                    f"The in_features inferred from input: {self.in_features} is not equal to in_features from "
+                    f"self.weight: {self.weight.shape[-1]}"
+                )
+            return
+        self.weight.materialize((self.out_features, self.in_features))
+        if self.bias is not None:
+            self.bias.materialize((self.out_features,))
+        self.reset_parameters()
 
 
 class Bilinear(Module):

@@ -62,20 +62,24 @@ class Members(dict):
 
     def __delitem__(self, name: str) -> None:
         super().__delitem__(name)
-        owner = self._owner()
-        if owner is not None:
-            owner.__dict__.pop(name, None)
+        self._unmirror(name)
 
     def pop(self, name: str, *default: Any) -> Any:
-        if name not in self:
-            return super().pop(name, *default)
-        value = self[name]
-        del self[name]
+        is_member = name in self
+        value = super().pop(name, *default)
+        if is_member:
+            self._unmirror(name)
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        name = next(reversed(self))
-        return name, self.pop(name)
+        name, value = super().popitem()
+        self._unmirror(name)
+        return name, value
+
+    def _unmirror(self, name: str) -> None:
+        owner = self._owner()
+        if owner is not None:
+            owner.__dict__.pop(name, None)
 
     # dict's own versions would bypass the methods above
     update = MutableMapping.update

@@ -1,0 +1,539 @@
+"""``Function``: operations with a backward of one's own.
+
+A Function's instance is the *context* of one call: what ``forward`` leaves there, ``backward`` finds.  In the static style
+``Foo.apply(x)`` makes the context and hands it over as ``ctx``; in the style of PyTorch 0.2, ``Foo()(x)``, it is ``self``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..hooks import RemovableHandle
+from . import engine
+from .modes import _grad, no_grad
+from .node import RELEASED, Node, Output, next_seq, remember_trace
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+__all__ = ["Function", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
+
+
+class Function:
+    """Base class of operations whose forward and backward are written by hand.
+
+    Override ``forward(ctx, *args)`` and ``backward(ctx, *grads)`` as static methods and call ``apply``.  ``backward`` gets a
+    gradient for each output and returns one (or None) for each argument of ``forward``.  Alternatively ``forward(*args)``
+    takes no context, and ``setup_context(ctx, inputs, output)`` fills it.  Written as ordinary methods, the two find the
+    context in ``self``, and the operation is called as ``Foo()(*args)``.
+
+    >>> import flambeau as torch
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x**2 * grad
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward(); x.grad
+    tensor(12.)
+    """
+
+    generate_vmap_rule = False  # accepted; every Function made of operations can be batched
+    boxed_grads_call = False  # whether backward takes its gradients as one list, which it may empty as it goes
+    clear_saved_tensors_on_access = False  # whether saved tensors are let go once backward has asked for them
+
+    needs_input_grad: tuple[bool, ...] = ()
+    to_save: tuple[Any, ...] | None = None
+    saved_for_forward: tuple[Any, ...] | None = None
+    dirty_tensors: tuple[Tensor, ...] | None = None
+    non_differentiable: tuple[Tensor, ...] | None = None
+    materialize_grads = True
+    _saved: Any = ()
+    _node: Callable[[], Node | None] = staticmethod(lambda: None)
+    _backward_cls: type[FunctionNode]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._backward_cls = type(cls.__name__ + "Backward", (FunctionNode,), {"_forward_cls": cls, "__module__": cls.__module__})
+
+    # --- what a user overrides ---
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result; runs without recording."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Fill the context, where ``forward`` does not take it."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the inputs from those of the outputs; ``vjp`` is another name for it."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use "
+                                  "it with backward mode AD.")  # fmt: skip
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Tangents of the outputs from those of the inputs, for forward-mode differentiation."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
+                                  "AD.")  # fmt: skip
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """A batched forward, ``(output, out_dims)``, for where the plain one cannot be batched."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+                                  "generate_vmap_rule=True.")  # fmt: skip
+
+    # --- calling it ---
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the operation."""
+        return _call(object.__new__(cls), args, kwargs)
+
+    def __call__(self, *args: Any) -> Any:
+        if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
+            raise RuntimeError(f"{type(self).__name__} has a static forward: call {type(self).__name__}.apply(...)")
+        context = self
+        if "needs_input_grad" in self.__dict__:  # called before: that call's graph still needs its context
+            context = object.__new__(type(self))
+            context.__dict__.update(self.__dict__)
+            context.__dict__.pop("_node", None)
+        return _call(context, args, {})
+
+    # --- the context, during forward ---
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``backward``, which finds them in ``saved_tensors``."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs were modified in place; they must be returned."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: shared memory is noticed without it."""
+        warnings.warn("`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
+                      "calls to `set_()` are not tracked", FutureWarning, stacklevel=2)  # fmt: skip
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` sees zeros (the default) or None for an output that received no gradient."""
+        self.materialize_grads = value
+
+    # --- the context, during backward ---
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What ``save_for_backward`` kept.  RuntimeError where it was freed, or modified in place since."""
+        node = self._node()
+        if node is None:
+            return self.to_save or ()
+        if self._saved is _ACCESSED:
+            raise RuntimeError("saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                               "autograd.Function. Either access saved_tensors only once, or set "
+                               "clear_saved_tensors_on_access=False.")  # fmt: skip
+        if self._saved is RELEASED:
+            engine.check_saved(RELEASED, node)
+        found = tuple(engine.unpack_tensor(each, node) for each in self._saved)
+        self.maybe_clear_saved_tensors()
+        return found
+
+    saved_variables = saved_tensors
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """Let the saved tensors go, if ``clear_saved_tensors_on_access`` asks for it."""
+        if self.clear_saved_tensors_on_access:
+            self._saved = _ACCESSED
+
+    @property
+    def requires_grad(self) -> bool:
+        return any(self.needs_input_grad)
+
+    # --- the context as a node of the graph ---
+
+    def _own_node(self) -> Node:
+        node = self._node()
+        if node is None:
+            raise RuntimeError(f"{type(self).__name__}: this call was not recorded, so it has no place in a graph")
+        return node
+
+    def name(self) -> str:
+        return self._backward_cls.__name__
+
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        return self._own_node().next_functions
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self._own_node().metadata
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        return self._own_node().register_hook(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        return self._own_node().register_prehook(hook)
+
+
+_ACCESSED = ("accessed",)
+
+
+class FunctionNode(Node):
+    """The node of one call of a Function: its edges are those of the tensor arguments."""
+
+    __slots__ = ("ctx", "from_tensor")
+    _forward_cls: type[Function]
+    ctx: Function
+    from_tensor: tuple[bool, ...]  # which arguments of forward are tensors
+    takes_tensors = True
+    saves = ("ctx",)
+
+    @property
+    def keeps_none(self) -> bool:
+        return not self.ctx.materialize_grads
+
+    def release(self) -> None:
+        if self.ctx._saved is not _ACCESSED:
+            self.ctx._saved = RELEASED
+
+    def run(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+        gradients = self._for_arguments(_differentiate(self.ctx, g))
+        return tuple(each for each, wanted in zip(gradients, self.from_tensor, strict=True) if wanted)
+
+    def apply(self, *grad_outputs: Any) -> Any:
+        """Call the user's backward."""
+        return _differentiate(self.ctx, list(grad_outputs))
+
+    def _for_arguments(self, made: Any) -> Sequence[Any]:
+        """What backward returned, checked: one gradient per argument."""
+        gradients = made if isinstance(made, tuple) else (made,)
+        count, name = len(self.from_tensor), self.name()
+        if len(gradients) > count and all(each is None for each in gradients[count:]):
+            gradients = gradients[:count]
+        if len(gradients) != count:
+            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {count}, got "
+                               f"{len(gradients)})")  # fmt: skip
+        edges = iter(self.edges)
+        for position, (each, is_tensor) in enumerate(zip(gradients, self.from_tensor, strict=True)):
+            edge = next(edges) if is_tensor else None
+            if each is None:
+                continue
+            if not is_tensor:
+                raise RuntimeError(f"function {name} returned a gradient different than None at position {position + 1}, but the "
+                                   "corresponding forward input was not a Variable")  # fmt: skip
+            _check_gradient(each, edge, name, position)
+        return gradients
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "ctx":
+            raise AttributeError(name)
+        return getattr(self.ctx, name)
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
+
+
+def _differentiate(ctx: Function, gradients: list[Any]) -> Any:
+    cls = type(ctx)
+    own = cls.__dict__.get("backward", cls.backward) is not Function.__dict__["backward"] and cls.backward is not Function.backward
+    if cls.vjp is not Function.vjp:
+        if own:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                               "implement one of them.")  # fmt: skip
+        backward = _bound(ctx, "vjp")
+    else:
+        backward = _bound(ctx, "backward")
+    return backward(gradients) if cls.boxed_grads_call else backward(*gradients)
+
+
+def _bound(ctx: Function, name: str) -> Callable[..., Any]:
+    """A user's function with the context filled in, be it a static or an ordinary method."""
+    if isinstance(inspect.getattr_static(ctx, name), staticmethod):
+        return functools.partial(getattr(ctx, name), ctx)
+    return getattr(ctx, name)  # type: ignore[no-any-return]
+
+
+def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
+    from .._tensor import Tensor
+
+    if not isinstance(gradient, Tensor):
+        raise RuntimeError(f"expected Variable or None (got {type(gradient).__name__})")
+    if edge is None:
+        return
+    given, wanted = gradient._array.shape, engine.shape_of(edge)
+    if given != wanted and not engine.is_expansion(given, wanted):
+        raise RuntimeError(f"Function {name} returned an invalid gradient at index {position} - got {list(given)} but expected shape "
+                           f"compatible with {list(wanted)}")  # fmt: skip
+
+
+# --- a call -------------------------------------------------------------------------------------------------------
+
+
+def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from .._tensor import Tensor
+
+    cls = type(ctx)
+    separate = cls.setup_context is not Function.setup_context
+    if separate:
+        bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        args, kwargs = bound.args, bound.kwargs
+    is_tensor = tuple(isinstance(each, Tensor) for each in args)
+    ctx.needs_input_grad = tuple(is_t and each._requires_grad for each, is_t in zip(args, is_tensor, strict=True))
+    tensors = [each for each, is_t in zip(args, is_tensor, strict=True) if is_t]
+    node = None
+    if _grad.get() and any(ctx.needs_input_grad):
+        node = _make_node(ctx, tensors, is_tensor)
+    with no_grad():
+        if separate:
+            output = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, output)
+        else:
+            output = _bound(ctx, "forward")(*args, **kwargs)
+    results = _attach(ctx, node, tensors, output if isinstance(output, tuple) else (output,))
+    if node is not None:
+        _save(ctx, node, results)
+    return type(output)(results) if isinstance(output, tuple) else results[0]
+
+
+def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, ...]) -> FunctionNode:
+    node = object.__new__(ctx._backward_cls)
+    node.seq = next_seq()
+    node.edges = tuple((each._node or each) if each._requires_grad else None for each in tensors)
+    node.ctx, node.from_tensor = ctx, is_tensor
+    ctx._node = weakref.ref(node)
+    if engine.anomaly["enabled"]:
+        remember_trace(node)
+    return node
+
+
+def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], outputs: Sequence[Any]) -> list[Any]:
+    """The outputs with their place in the graph."""
+    from .._tensor import Tensor
+
+    dirty = ctx.dirty_tensors or ()
+    for each in dirty:
+        if _is_among(each, inputs) and not _is_among(each, outputs):
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                               "that are modified inplace must all be outputs of the Function.")  # fmt: skip
+    results: list[Any] = []
+    metadata: list[Any] = []
+    for index, each in enumerate(outputs):
+        if not isinstance(each, Tensor):
+            results.append(each)
+            metadata.append(None)
+            continue
+        metadata.append((each._kind, each._array.shape))
+        modified = _is_among(each, dirty) and _is_among(each, inputs)
+        constant = each._kind.dtype.category < 2 or _is_among(each, ctx.non_differentiable or ())
+        if modified:
+            _modified(each, None if node is None or constant else Output(node, index))
+        else:
+            each = _returned(each, _is_among(each, inputs), node, index, constant)
+        results.append(each)
+    if node is not None:
+        node.outputs = tuple(metadata)
+        node.kind, node.shape = next(((each[0], each[1]) for each in metadata if each is not None), (None, ()))  # type: ignore[assignment]
+    return results
+
+
+def _is_among(value: Any, values: Sequence[Any]) -> bool:
+    return any(value is each for each in values)
+
+
+def _modified(tensor: Tensor, edge: Output | None) -> None:
+    """Give an input that was modified in place its new history."""
+    from .. import inplace
+
+    if edge is not None:
+        inplace.check_writable(tensor, used="has been used")
+    tensor._bump_version()
+    if edge is not None:
+        inplace.rebase(tensor, edge)
+
+
+def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: int, constant: bool) -> Tensor:
+    from .._tensor import alias
+    from ..inplace import IN_CUSTOM_FUNCTION
+
+    if is_input:  # another face of the input: the input itself must keep its history
+        parent, tensor = tensor, alias(tensor)
+        tensor._storage = parent._storage or parent._own_storage()
+        if _grad.get():
+            tensor._view = (parent, None, (), IN_CUSTOM_FUNCTION)
+    elif tensor._view is not None and node is not None and not constant:
+        tensor._view = (tensor._view[0], None, (), IN_CUSTOM_FUNCTION)
+    if node is not None and constant:
+        tensor._node, tensor._requires_grad = None, False
+    elif node is not None:
+        tensor._node, tensor._requires_grad = Output(node, index), True
+    return tensor
+
+
+def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
+    """Turn what ``save_for_backward`` was given into saved tensors."""
+    from .._tensor import Tensor
+    from ..op import save, save_output
+
+    saved: list[Any] = []
+    for index, each in enumerate(ctx.to_save or ()):
+        if each is not None and not isinstance(each, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {index} is of type {type(each).__name__}")
+        place = next((i for i, result in enumerate(results) if result is each), None)
+        if each is None:
+            saved.append(None)
+        elif place is not None and isinstance(each._node, Output) and each._node.node is node:
+            saved.append(save_output(each, place))
+        else:
+            saved.append(save(each))
+    ctx._saved = tuple(saved)
+    ctx.to_save = None
+
+
+# --- differentiating once -----------------------------------------------------------------------------------------
+
+
+class Error(Node):
+    """Stands where differentiation must not go on."""
+
+    __slots__ = ("message",)
+    takes_tensors = True
+
+    def run(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a ``backward`` that is not itself made of differentiable operations: differentiating twice is an error."""
+
+    @functools.wraps(function)
+    def backward(ctx: Any, *args: Any) -> Any:
+        from .._tensor import Tensor
+
+        with no_grad():
+            outputs = function(ctx, *args)
+        if not _grad.get() or not any(isinstance(each, Tensor) and each._requires_grad for each in args):
+            return outputs
+        barred = tuple(map(_barred, outputs if isinstance(outputs, tuple) else (outputs,)))
+        return barred if isinstance(outputs, tuple) else barred[0]
+
+    return backward
+
+
+def _barred(tensor: Tensor | None) -> Tensor | None:
+    """The tensor with a history that raises when it is gone into."""
+    if tensor is None:
+        return None
+    node = Error()
+    node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
+    node.edges, node.seq = (None,), next_seq()
+    node.kind, node.shape = tensor._kind, tensor._array.shape
+    made = tensor.detach()
+    made._node, made._requires_grad = node, True
+    return made
+
+
+# --- styles of old ------------------------------------------------------------------------------------------------
+
+
+class InplaceFunction(Function):
+    """A Function that remembers whether it was asked to work in place."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A Function, in the style of PyTorch 0.2, whose arguments and results are nested lists and tuples of tensors.
+
+    Override ``forward_extended(self, *nested)`` and ``backward_extended(self, *nested_grads)``.
+    """
+
+    def __call__(self, *nested: Any) -> Any:
+        self._nested_input = nested
+        flat = super().__call__(*_tensors_in(nested))
+        return _nested_like(self._nested_output, iter(flat if isinstance(flat, tuple) else (flat,)))
+
+    def forward(self, *args: Any) -> Any:  # type: ignore[override]
+        result = self.forward_extended(*self._nested_input)
+        self._nested_output = result
+        del self._nested_input
+        return tuple(_tensors_in(result))
+
+    def backward(self, *gradients: Any) -> Any:  # type: ignore[override]
+        result = self.backward_extended(*_as_tuple(_nested_like(self._nested_output, iter(gradients))))
+        return tuple(_tensors_in(result, keep_none=True))
+
+    def save_for_backward(self, *args: Any) -> None:
+        self._nested_saved = args
+        self.to_save = tuple(_tensors_in(args))
+
+    @property
+    def saved_tensors(self) -> Any:
+        return _nested_like(self._nested_saved, iter(super().saved_tensors))
+
+    def mark_dirty(self, *args: Any) -> None:
+        self.dirty_tensors = tuple(_tensors_in(args))
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        self.non_differentiable = tuple(_tensors_in(args))
+
+    def forward_extended(self, *inputs: Any) -> Any:
+        raise NotImplementedError("You must implement forward_extended for a NestedIOFunction.")
+
+    def backward_extended(self, *grad_outputs: Any) -> Any:
+        raise NotImplementedError("You must implement backward_extended for a NestedIOFunction.")
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
+    """The tensors in nested sequences and dicts, in order."""
+    from .._tensor import Tensor
+
+    if isinstance(value, Tensor) or (value is None and keep_none):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors_in(each, keep_none)
+    elif isinstance(value, dict):
+        yield from _tensors_in(list(value.values()), keep_none)
+    elif value is not None:
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {type(value).__name__}. Accepted types: "
+                         "Tensors, or lists/tuples of them")  # fmt: skip
+
+
+def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:
+    """Values from ``flat`` in the place of the tensors of ``pattern``."""
+    from .._tensor import Tensor
+
+    if isinstance(pattern, Tensor):
+        return next(flat)
+    if isinstance(pattern, (list, tuple)):
+        return type(pattern)([_nested_like(each, flat) for each in pattern])
+    if isinstance(pattern, dict):
+        return {key: _nested_like(each, flat) for key, each in pattern.items()}
+    return pattern

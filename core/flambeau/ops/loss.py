@@ -1,0 +1,246 @@
+"""Losses: how far predictions are from targets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from ..op import op
+from .._tensor import Tensor, alias
+from .formula import formula
+from .softmax import log_softmax, log_softmax_backward
+
+__all__ = ["check_reduction", "cross_entropy", "mse_loss", "nll_loss"]
+
+
+def check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def reduced(values: Tensor, reduction: str) -> Tensor:
+    """All losses, their sum, or their mean."""
+    check_reduction(reduction)
+    return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()  # type: ignore
+
+
+def _reduced_array(xp: Any, values: Any, reduction: str) -> Any:
+    return values if reduction == "none" else xp.mean(values) if reduction == "mean" else xp.sum(values)
+
+
+def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
+    if input._array.shape != target._array.shape:
+        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+                      "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+                      stacklevel=3)  # fmt: skip
+
+
+# --- squared error ------------------------------------------------------------------------------------------------
+
+
+@formula
+def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
+    error = input - target
+    return error * (g * (2.0 / prod(error.shape) if reduction == "mean" else 2.0))
+
+
+_mse_loss = op(
+    "mse_loss", lambda xp, input, target, /, reduction: _reduced_array(xp, (input - target) ** 2, reduction),
+    promote="arithmetic", public=False, method=False, out=False,
+    input=lambda F, g, input, target, reduction: mse_loss_backward(F, g, input, target, reduction),
+    target=lambda F, g, input, target, reduction: mse_loss_backward(F, g, target, input, reduction),
+)  # fmt: skip
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The squared error ``(input - target) ** 2``.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    check_reduction(reduction)
+    _warn_of_sizes(input, target)
+    return _mse_loss(input, target, reduction)  # type: ignore[no-any-return]
+
+
+# --- negative log likelihood --------------------------------------------------------------------------------------
+
+
+def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
+    """Targets with 0 for those to ignore, and what each of them counts for."""
+    counted = target != ignore_index
+    safe = xp.where(counted, target, xp.zeros_like(target))
+    if safe.size and bool(xp.any((safe < 0) | (safe >= like.shape[1]))):
+        wrong = safe[(safe < 0) | (safe >= like.shape[1])]
+        raise IndexError(f"Target {int(wrong[0])} is out of bounds.")
+    if weight is None:
+        return safe, xp.astype(counted, like.dtype)
+    return safe, xp.reshape(xp.take(weight, xp.reshape(safe, (-1,))), safe.shape) * xp.astype(counted, like.dtype)
+
+
+def _nll_loss_forward(xp: Any, input: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100) -> Any:
+    safe, weights = _class_weights(xp, input, target, weight, ignore_index)
+    picked = -xp.squeeze(xp.take_along_axis(input, xp.expand_dims(safe, axis=1), axis=1), axis=1)
+    losses = xp.where(weights == 0, xp.zeros_like(picked), picked * weights)
+    return xp.sum(losses) / xp.sum(weights) if reduction == "mean" else _reduced_array(xp, losses, reduction)
+
+
+def _nll_loss_backward_forward(
+    xp: Any, input: Any, target: Any, weight: Any = None, /, shape: Sequence[int] = (), reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
+    safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
+    slope = -input * (weights / xp.sum(weights) if reduction == "mean" else weights)
+    classes = xp.reshape(xp.arange(shape[1]), (1, shape[1]) + (1,) * (len(shape) - 2))
+    return xp.where(xp.expand_dims(safe, axis=1) == classes, xp.expand_dims(slope, axis=1), xp.zeros((), dtype=input.dtype))
+
+
+_nll_loss = op(
+    "nll_loss", _nll_loss_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
+    input=lambda F, g, target, weight, input_shape, reduction, ignore_index: F.nll_loss_backward(
+        g, target, weight, input_shape, reduction, ignore_index),
+)  # fmt: skip
+op(
+    "nll_loss_backward", _nll_loss_backward_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
+    input=lambda F, g, target, weight, reduction, ignore_index: F.nll_loss(g, target, weight, reduction, ignore_index),
+)  # fmt: skip
+
+
+# --- cross entropy: log-softmax and negative log likelihood in one -------------------------------------------------
+
+
+def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    largest = xp.max(input, axis=dim, keepdims=True)
+    return largest + xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))
+
+
+def _cross_entropy_forward(
+    xp: Any, input: Any, log_sum: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    return _nll_loss_forward(xp, input - log_sum, target, weight, reduction, ignore_index)
+
+
+@formula
+def cross_entropy_backward(
+    F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+) -> Any:
+    """``log_sum`` serves kernels only: the formula must know how it depends on ``input``."""
+    slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
+    return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
+
+
+_log_sum_exp = op("log_sum_exp", _log_sum_exp_forward, promote="accumulate", public=False, method=False, out=False)
+_cross_entropy = op(
+    "cross_entropy", _cross_entropy_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
+    backward_name="NllLossBackward0",
+    input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
+        F, g, input, log_sum, target, weight, reduction, ignore_index),
+)  # fmt: skip
+
+
+# --- classes as targets -------------------------------------------------------------------------------------------
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    if target.dtype not in (dtypes.int64, dtypes.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}")
+    given, wanted = input._array.shape, target._array.shape
+    if len(given) == 1:
+        return
+    if not wanted or given[0] != wanted[0]:
+        raise ValueError(f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
+    if given[2:] != wanted[1:]:
+        raise RuntimeError(f"Expected target size {[given[0], *given[2:]]}, got {list(wanted)}")
+    if weight is not None and weight.shape != (given[1],):
+        raise RuntimeError(f"weight tensor should be defined either for all {given[1]} classes or no classes but got weight "
+                           f"tensor of shape: {list(weight.shape)}")  # fmt: skip
+
+
+def _batched_classes(loss: Any, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
+    """``loss`` of a batch, or of one sample made a batch."""
+    check_reduction(reduction)
+    if not input._array.ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    _check_classes(input, target, weight)
+    if target._kind.dtype is not dtypes.int64:
+        target = target.long()  # type: ignore[attr-defined]
+    if input._array.ndim > 1:
+        return loss(input, target, weight, reduction, ignore_index)  # type: ignore[no-any-return]
+    made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)  # type: ignore[attr-defined]
+    return made.reshape(target.shape) if reduction == "none" else made  # type: ignore[no-any-return]
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """Minus the log-probability of the target class; targets equal to ``ignore_index`` count nothing.
+
+    Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``.
+    """
+    return _batched_classes(_nll_loss, input, target, weight, reduction, ignore_index)
+
+
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """The cross entropy of logits and targets, which are classes or probabilities of classes.
+
+    Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``, or that of input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
+    tensor(0.6931)
+    """
+    if target._kind.dtype.category >= dtypes.FLOATING:
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing)
+    if label_smoothing:
+        return _smoothed_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    return _batched_classes(_fused_cross_entropy, input, target, weight, reduction, ignore_index)
+
+
+def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
+    return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)  # type: ignore
+
+
+def _cross_entropy_of_probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
+) -> Tensor:
+    if input.shape != target.shape:
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, and the shape of input, "
+                           f"{list(input.shape)}, got {list(target.shape)}")  # fmt: skip
+    check_reduction(reduction)
+    dim = min(input.ndim - 1, 1)
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / input.shape[dim]  # type: ignore[operator]
+    weighted = log_softmax(input, dim) * target
+    if weight is not None:
+        weighted = weighted * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))  # type: ignore[attr-defined]
+    losses = -weighted.sum(dim)
+    if reduction == "mean":
+        return losses.sum() / max(losses.numel(), 1)  # type: ignore[no-any-return]
+    return reduced(losses, reduction)
+
+
+def _smoothed_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, label_smoothing: float
+) -> Tensor:
+    """Szegedy et al. (2016), "Rethinking the Inception architecture": the target class gets a little less than 1."""
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = min(input.ndim - 1, 1)
+    log_probs = log_softmax(input, dim)
+    sharp = nll_loss(log_probs, target, weight, ignore_index, reduction)
+    ignored = target == ignore_index
+    each = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))  # type: ignore
+    flat = (-each.sum(dim)).masked_fill(ignored, 0.0)
+    if reduction == "mean":
+        counts = ~ignored if weight is None else weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)  # type: ignore
+        flat = flat.sum() / counts.sum()
+    elif reduction == "sum":
+        flat = flat.sum()
+    return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]

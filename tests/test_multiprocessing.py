@@ -1,0 +1,298 @@
+"""torch.multiprocessing: tensors that several processes share, and processes that fail."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import flambeau as torch
+import flambeau.multiprocessing as mp
+
+METHODS = [method for method in ("fork", "spawn") if method in mp.get_all_start_methods()]
+WAIT = 30  # seconds, for what takes milliseconds
+
+
+@pytest.fixture(params=METHODS)
+def context(request):
+    return mp.get_context(request.param)
+
+
+@pytest.fixture(params=sorted(mp.get_all_sharing_strategies()))
+def strategy(request):
+    before = mp.get_sharing_strategy()
+    mp.set_sharing_strategy(request.param)
+    yield request.param
+    mp.set_sharing_strategy(before)
+
+
+def run(context, target, *args):
+    """Start a process, and have it end with the test."""
+    process = context.Process(target=target, args=args, daemon=True)
+    process.start()
+    return process
+
+
+def join(process) -> None:
+    process.join(WAIT)
+    assert process.exitcode == 0
+
+
+# --- The drop-in ---
+
+
+def test_everything_of_multiprocessing_is_here():
+    assert all(getattr(mp, name) is getattr(multiprocessing, name) for name in multiprocessing.__all__)
+    assert set(multiprocessing.__all__) <= set(mp.__all__)
+
+
+def test_strategies():
+    assert mp.get_sharing_strategy() in mp.get_all_sharing_strategies() == {"file_descriptor", "file_system"}
+    with pytest.raises(AssertionError, match="invalid sharing strategy 'telepathy', expected one of"):
+        mp.set_sharing_strategy("telepathy")
+
+
+# --- Sharing ---
+
+
+def write_and_answer(queue, answers):
+    tensor = queue.get(timeout=WAIT)
+    tensor[0] = 100
+    answers.put(tensor.shape)
+    queue.get(timeout=WAIT)  # stay until told
+
+
+def test_both_sides_of_a_queue_see_what_the_other_writes(context, strategy):
+    queue, answers = context.Queue(), context.Queue()
+    process = run(context, write_and_answer, queue, answers)
+    tensor = torch.zeros(4)
+    queue.put(tensor)
+    assert answers.get(timeout=WAIT) == (4,)
+    assert tensor.tolist() == [100, 0, 0, 0]
+    queue.put(None)
+    join(process)
+    assert tensor.tolist() == [100, 0, 0, 0]
+
+
+def echo(connection):
+    while (message := connection.recv()) is not None:
+        connection.send(message)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.arange(6.0),
+        lambda: torch.tensor(3, dtype=torch.int16),
+        lambda: torch.empty(0, 3),
+        lambda: torch.arange(6).reshape(2, 3).t(),
+        lambda: torch.arange(10)[2:8:3],
+        lambda: torch.ones(2, 1).expand(2, 5),
+        lambda: torch.tensor([True, False]),
+        lambda: torch.tensor([1 + 2j]),
+        lambda: torch.ones(2, requires_grad=True),
+        lambda: torch.nn.Parameter(torch.ones(2)),
+        lambda: torch.nn.Parameter(torch.tensor([1]), requires_grad=False),
+    ],
+)
+def test_a_pipe_returns_the_same_memory(make, strategy):
+    context = mp.get_context(METHODS[0])
+    ours, theirs = context.Pipe()
+    process = run(context, echo, theirs)
+    sent = make()
+    ours.send([sent, {"again": sent}])
+    assert ours.poll(WAIT)
+    received, again = ours.recv()
+    ours.send(None)
+    join(process)
+    assert type(received) is type(sent)
+    assert received.dtype is sent.dtype and received.stride() == sent.stride()
+    assert received.requires_grad == sent.requires_grad and received.is_leaf
+    assert torch.equal(received, sent) and received is again["again"]
+    if sent.numel():
+        assert received.data_ptr() == sent.data_ptr()
+
+
+def add_one(tensor):
+    tensor += 1
+
+
+def test_arguments_are_shared(context, strategy):
+    tensor = torch.zeros(3)
+    mp.share(tensor)
+    join(run(context, add_one, tensor))
+    join(run(context, add_one, tensor))
+    assert tensor.tolist() == [2, 2, 2]
+
+
+def test_sharing_moves_the_tensor_in_place():
+    tensor = torch.arange(6.0).reshape(2, 3)
+    assert not mp.is_shared(tensor)
+    block = mp.share(tensor)
+    assert mp.is_shared(tensor) and mp.is_shared(tensor[1:])
+    assert tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert mp.share(tensor) is block
+    leaf = torch.ones(2, requires_grad=True)
+    mp.share(leaf)
+    leaf.sum().backward()
+    assert leaf.requires_grad and leaf.grad.tolist() == [1, 1]
+
+
+def double(tensor):
+    return tensor * 2
+
+
+def test_pools(context):
+    with context.Pool(2) as pool:
+        results = pool.map(double, [torch.ones(2), torch.tensor(3)])
+    assert [result.tolist() for result in results] == [[2, 2], 6]
+
+
+def put_and_leave(queue):
+    queue.put(torch.arange(3))
+
+
+def test_the_file_system_strategy_outlives_the_sender():
+    before = mp.get_sharing_strategy()
+    mp.set_sharing_strategy("file_system")
+    try:
+        queue = mp.Queue()
+        join(run(mp.get_context(METHODS[0]), put_and_leave, queue))
+        assert queue.get(timeout=WAIT).tolist() == [0, 1, 2]
+    finally:
+        mp.set_sharing_strategy(before)
+
+
+def test_history_cannot_be_sent():
+    with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor which requires_grad"):
+        multiprocessing.reduction.ForkingPickler.dumps(torch.ones(2, requires_grad=True) * 2)
+
+
+def test_nothing_is_left_open(strategy):
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("cannot count open files here")
+    mp.share(torch.ones(5))
+    gc.collect()
+    before = os.listdir("/proc/self/fd")
+    for _ in range(20):
+        mp.share(torch.ones(5))
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+    left = [name for name in os.listdir("/dev/shm") if name.startswith("flambeau-")] if os.path.isdir("/dev/shm") else []
+    assert left == []
+
+
+PROGRAM = """
+import flambeau as torch
+import flambeau.multiprocessing as mp
+
+def worker(queue, answers):
+    answers.put(queue.get() + 1)
+    queue.get()
+
+if __name__ == "__main__":
+    mp.set_sharing_strategy({strategy!r})
+    queue, answers = mp.Queue(), mp.Queue()
+    process = mp.Process(target=worker, args=(queue, answers))
+    process.start()
+    tensor = torch.zeros(2)
+    queue.put(tensor)
+    print(answers.get().tolist())
+    queue.put(tensor)
+    process.join()
+"""
+
+
+@pytest.mark.parametrize("strategy", sorted(mp.get_all_sharing_strategies()))
+def test_a_program_ends_without_warnings(strategy, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(PROGRAM).format(strategy=strategy))
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, env=os.environ)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1.0, 1.0]\n", "")
+
+
+# --- Starting processes, and learning how they ended ---
+
+
+def set_item(index, tensor, factor):
+    tensor[index] = factor * (index + 1)
+
+
+def test_spawn():
+    tensor = torch.zeros(2)
+    mp.share(tensor)
+    assert mp.spawn(set_item, (tensor, 10), nprocs=2) is None
+    assert tensor.tolist() == [10, 20]
+
+
+def fail_second(index):
+    if index == 1:
+        raise ValueError("no luck")
+    time.sleep(WAIT)
+
+
+def leave(index):
+    os._exit(7)
+
+
+def die(index):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def interrupted(index):
+    raise KeyboardInterrupt
+
+
+start = {"nprocs": 2, "start_method": METHODS[0]}
+
+
+def test_an_exception_comes_with_its_traceback_and_stops_the_others():
+    begin = time.monotonic()
+    with pytest.raises(mp.ProcessRaisedException) as info:
+        mp.start_processes(fail_second, **start)
+    assert time.monotonic() - begin < WAIT / 2
+    assert str(info.value).startswith("\n\n-- Process 1 terminated with the following error:\nTraceback")
+    assert "in fail_second" in str(info.value) and "ValueError: no luck" in str(info.value)
+    assert info.value.error_index == 1 and info.value.error_pid > 0
+
+
+def test_exit_codes_and_signals():
+    with pytest.raises(mp.ProcessExitedException, match=r"process \d terminated with exit code 7") as info:
+        mp.start_processes(leave, **start)
+    assert (info.value.exit_code, info.value.signal_name) == (7, None)
+    with pytest.raises(mp.ProcessExitedException, match=r"process \d terminated with signal SIGKILL") as info:
+        mp.start_processes(die, **start)
+    assert (info.value.exit_code, info.value.signal_name) == (-9, "SIGKILL")
+    copy = pickle.loads(pickle.dumps(info.value))
+    assert (str(copy), copy.error_pid, copy.signal_name) == (str(info.value), info.value.error_pid, "SIGKILL")
+    assert isinstance(copy, mp.ProcessException)
+    assert mp.start_processes(interrupted, **start) is None
+
+
+def sleep(index, seconds):
+    time.sleep(seconds)
+
+
+def test_joining_by_hand():
+    context = mp.start_processes(sleep, (0.2,), join=False, **start)
+    assert len(context.pids()) == 2
+    assert context.join(timeout=0.01) is False
+    while not context.join(timeout=WAIT):
+        pass
+    assert context.join() is True
+    assert [process.exitcode for process in context.processes] == [0, 0]
+
+
+def test_older_names_warn():
+    with pytest.warns(FutureWarning, match=r"only supports start_method=spawn \(got: fork\)"):
+        mp.spawn(sleep, (0,), nprocs=0, start_method="fork")
+    with pytest.warns(UserWarning, match="SpawnContext is renamed to ProcessContext"):
+        mp.SpawnContext([], [])

@@ -1,0 +1,77 @@
+"""AlexNet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from ._api import WeightsEnum, register_model
+from ._meta import imagenet
+
+__all__ = ["AlexNet", "AlexNet2017", "AlexNet_Weights", "alexnet"]
+
+
+class AlexNet(nn.Module):
+    """The network of `One weird trick <https://arxiv.org/abs/1404.5997>`_: five convolutions, three linear layers.
+
+    Args:
+        num_classes: outputs.
+        dropout: probability, before the first two linear layers.
+    """
+
+    def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 64, kernel_size=11, stride=4, padding=2),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(kernel_size=3, stride=2),
+            nn.Conv2d(64, 192, kernel_size=5, padding=2),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(kernel_size=3, stride=2),
+            nn.Conv2d(192, 384, kernel_size=3, padding=1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(384, 256, kernel_size=3, padding=1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(256, 256, kernel_size=3, padding=1),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(kernel_size=3, stride=2),
+        )
+        self.avgpool = nn.AdaptiveAvgPool2d((6, 6))
+        self.classifier = nn.Sequential(
+            nn.Dropout(p=dropout),
+            nn.Linear(256 * 6 * 6, 4096),
+            nn.ReLU(inplace=True),
+            nn.Dropout(p=dropout),
+            nn.Linear(4096, 4096),
+            nn.ReLU(inplace=True),
+            nn.Linear(4096, num_classes),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.avgpool(self.features(x))
+        return self.classifier(torch.flatten(x, 1))
+
+
+class AlexNet2017(AlexNet):
+    """AlexNet as it was in 2017: without the last pooling, for images of 224 x 224 only. Weights are the same."""
+
+    def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
+        super().__init__(num_classes, dropout)
+        del self.avgpool
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.features(x)
+        return self.classifier(x.view(x.size(0), 256 * 6 * 6))
+
+
+class AlexNet_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("alexnet-owt-7be5be79", 61100840)
+    DEFAULT = IMAGENET1K_V1
+
+
+@register_model(AlexNet_Weights)
+def alexnet(**kwargs: Any) -> AlexNet:
+    """AlexNet; further arguments are those of :class:`AlexNet`."""
+    return AlexNet(**kwargs)

@@ -1,0 +1,258 @@
+"""Inception v3."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+import flambeau.nn.functional as F
+from flambeau import nn
+
+from ._api import WeightsEnum, fix_argument, register_model
+from ._meta import imagenet
+from .googlenet import BasicConv2d, to_tensorflow_colours
+
+__all__ = ["Inception3", "InceptionOutputs", "Inception_V3_Weights", "inception_v3"]
+
+Tensor = torch.Tensor
+
+InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
+
+
+class InceptionA(nn.Module):
+    """1 x 1; 5 x 5; two 3 x 3; pooling."""
+
+    def __init__(self, in_channels: int, pool_features: int) -> None:
+        super().__init__()
+        self.branch1x1 = BasicConv2d(in_channels, 64, kernel_size=1)
+        self.branch5x5_1 = BasicConv2d(in_channels, 48, kernel_size=1)
+        self.branch5x5_2 = BasicConv2d(48, 64, kernel_size=5, padding=2)
+        self.branch3x3dbl_1 = BasicConv2d(in_channels, 64, kernel_size=1)
+        self.branch3x3dbl_2 = BasicConv2d(64, 96, kernel_size=3, padding=1)
+        self.branch3x3dbl_3 = BasicConv2d(96, 96, kernel_size=3, padding=1)
+        self.branch_pool = BasicConv2d(in_channels, pool_features, kernel_size=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat(
+            [
+                self.branch1x1(x),
+                self.branch5x5_2(self.branch5x5_1(x)),
+                self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x))),
+                self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
+            ],
+            1,
+        )
+
+
+class InceptionB(nn.Module):
+    """Half the resolution: 3 x 3; two 3 x 3; pooling."""
+
+    def __init__(self, in_channels: int) -> None:
+        super().__init__()
+        self.branch3x3 = BasicConv2d(in_channels, 384, kernel_size=3, stride=2)
+        self.branch3x3dbl_1 = BasicConv2d(in_channels, 64, kernel_size=1)
+        self.branch3x3dbl_2 = BasicConv2d(64, 96, kernel_size=3, padding=1)
+        self.branch3x3dbl_3 = BasicConv2d(96, 96, kernel_size=3, stride=2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
+        return torch.cat([self.branch3x3(x), double, F.max_pool2d(x, kernel_size=3, stride=2)], 1)
+
+
+class InceptionC(nn.Module):
+    """1 x 1; 7 x 7 as 1 x 7 and 7 x 1; twice that; pooling."""
+
+    def __init__(self, in_channels: int, channels_7x7: int) -> None:
+        super().__init__()
+        narrow = channels_7x7
+        wide, high = {"kernel_size": (1, 7), "padding": (0, 3)}, {"kernel_size": (7, 1), "padding": (3, 0)}
+        self.branch1x1 = BasicConv2d(in_channels, 192, kernel_size=1)
+        self.branch7x7_1 = BasicConv2d(in_channels, narrow, kernel_size=1)
+        self.branch7x7_2 = BasicConv2d(narrow, narrow, **wide)
+        self.branch7x7_3 = BasicConv2d(narrow, 192, **high)
+        self.branch7x7dbl_1 = BasicConv2d(in_channels, narrow, kernel_size=1)
+        self.branch7x7dbl_2 = BasicConv2d(narrow, narrow, **high)
+        self.branch7x7dbl_3 = BasicConv2d(narrow, narrow, **wide)
+        self.branch7x7dbl_4 = BasicConv2d(narrow, narrow, **high)
+        self.branch7x7dbl_5 = BasicConv2d(narrow, 192, **wide)
+        self.branch_pool = BasicConv2d(in_channels, 192, kernel_size=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
+        return torch.cat(
+            [
+                self.branch1x1(x),
+                self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x))),
+                self.branch7x7dbl_5(self.branch7x7dbl_4(double)),
+                self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
+            ],
+            1,
+        )
+
+
+class InceptionD(nn.Module):
+    """Half the resolution: 3 x 3; 7 x 7 and 3 x 3; pooling."""
+
+    def __init__(self, in_channels: int) -> None:
+        super().__init__()
+        self.branch3x3_1 = BasicConv2d(in_channels, 192, kernel_size=1)
+        self.branch3x3_2 = BasicConv2d(192, 320, kernel_size=3, stride=2)
+        self.branch7x7x3_1 = BasicConv2d(in_channels, 192, kernel_size=1)
+        self.branch7x7x3_2 = BasicConv2d(192, 192, kernel_size=(1, 7), padding=(0, 3))
+        self.branch7x7x3_3 = BasicConv2d(192, 192, kernel_size=(7, 1), padding=(3, 0))
+        self.branch7x7x3_4 = BasicConv2d(192, 192, kernel_size=3, stride=2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        seven = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
+        return torch.cat(
+            [
+                self.branch3x3_2(self.branch3x3_1(x)),
+                self.branch7x7x3_4(seven),
+                F.max_pool2d(x, kernel_size=3, stride=2),
+            ],
+            1,
+        )
+
+
+class InceptionE(nn.Module):
+    """1 x 1; 1 x 3 beside 3 x 1; 3 x 3 and then the same; pooling."""
+
+    def __init__(self, in_channels: int) -> None:
+        super().__init__()
+        wide, high = {"kernel_size": (1, 3), "padding": (0, 1)}, {"kernel_size": (3, 1), "padding": (1, 0)}
+        self.branch1x1 = BasicConv2d(in_channels, 320, kernel_size=1)
+        self.branch3x3_1 = BasicConv2d(in_channels, 384, kernel_size=1)
+        self.branch3x3_2a = BasicConv2d(384, 384, **wide)
+        self.branch3x3_2b = BasicConv2d(384, 384, **high)
+        self.branch3x3dbl_1 = BasicConv2d(in_channels, 448, kernel_size=1)
+        self.branch3x3dbl_2 = BasicConv2d(448, 384, kernel_size=3, padding=1)
+        self.branch3x3dbl_3a = BasicConv2d(384, 384, **wide)
+        self.branch3x3dbl_3b = BasicConv2d(384, 384, **high)
+        self.branch_pool = BasicConv2d(in_channels, 192, kernel_size=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        single = self.branch3x3_1(x)
+        double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
+        return torch.cat(
+            [
+                self.branch1x1(x),
+                self.branch3x3_2a(single),
+                self.branch3x3_2b(single),
+                self.branch3x3dbl_3a(double),
+                self.branch3x3dbl_3b(double),
+                self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
+            ],
+            1,
+        )
+
+
+class InceptionAux(nn.Module):
+    """A classifier on features from the middle of the network, to help training."""
+
+    def __init__(self, in_channels: int, num_classes: int) -> None:
+        super().__init__()
+        self.conv0 = BasicConv2d(in_channels, 128, kernel_size=1)
+        self.conv1 = BasicConv2d(128, 768, kernel_size=5)
+        self.conv1.stddev = 0.01
+        self.fc = nn.Linear(768, num_classes)
+        self.fc.stddev = 0.001
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.conv1(self.conv0(F.avg_pool2d(x, kernel_size=5, stride=3)))
+        return self.fc(torch.flatten(F.adaptive_avg_pool2d(x, (1, 1)), 1))
+
+
+class Inception3(nn.Module):
+    """`Rethinking the Inception Architecture <https://arxiv.org/abs/1512.00567>`_, for images of 299 x 299.
+
+    Args:
+        num_classes: outputs.
+        aux_logits: have an auxiliary classifier; in training the result is then an :class:`InceptionOutputs`.
+        transform_input: shift the colours to what weights from TensorFlow expect.
+        inception_blocks: classes to use for convolutions, the blocks A to E and the auxiliary classifier.
+        init_weights: initialize by truncated normal distributions (the default).
+        dropout: probability, before the last layer.
+    """
+
+    def __init__(
+        self,
+        num_classes: int = 1000,
+        aux_logits: bool = True,
+        transform_input: bool = False,
+        inception_blocks: Sequence[Callable[..., nn.Module]] | None = None,
+        init_weights: bool | None = None,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        own = (BasicConv2d, InceptionA, InceptionB, InceptionC, InceptionD, InceptionE, InceptionAux)
+        conv, block_a, block_b, block_c, block_d, block_e, aux = inception_blocks or own
+        self.aux_logits = aux_logits
+        self.transform_input = transform_input
+        self.Conv2d_1a_3x3 = conv(3, 32, kernel_size=3, stride=2)
+        self.Conv2d_2a_3x3 = conv(32, 32, kernel_size=3)
+        self.Conv2d_2b_3x3 = conv(32, 64, kernel_size=3, padding=1)
+        self.maxpool1 = nn.MaxPool2d(kernel_size=3, stride=2)
+        self.Conv2d_3b_1x1 = conv(64, 80, kernel_size=1)
+        self.Conv2d_4a_3x3 = conv(80, 192, kernel_size=3)
+        self.maxpool2 = nn.MaxPool2d(kernel_size=3, stride=2)
+        self.Mixed_5b = block_a(192, pool_features=32)
+        self.Mixed_5c = block_a(256, pool_features=64)
+        self.Mixed_5d = block_a(288, pool_features=64)
+        self.Mixed_6a = block_b(288)
+        self.Mixed_6b = block_c(768, channels_7x7=128)
+        self.Mixed_6c = block_c(768, channels_7x7=160)
+        self.Mixed_6d = block_c(768, channels_7x7=160)
+        self.Mixed_6e = block_c(768, channels_7x7=192)
+        self.AuxLogits = aux(768, num_classes) if aux_logits else None
+        self.Mixed_7a = block_d(768)
+        self.Mixed_7b = block_e(1280)
+        self.Mixed_7c = block_e(2048)
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.dropout = nn.Dropout(p=dropout)
+        self.fc = nn.Linear(2048, num_classes)
+        if init_weights is None or init_weights:
+            self._initialize_weights()
+
+    def _initialize_weights(self) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                std = float(getattr(module, "stddev", 0.1))
+                nn.init.trunc_normal_(module.weight, mean=0.0, std=std, a=-2, b=2)
+            elif isinstance(module, nn.BatchNorm2d):
+                nn.init.constant_(module.weight, 1)
+                nn.init.constant_(module.bias, 0)
+
+    def forward(self, x: Tensor) -> Tensor | InceptionOutputs:
+        if self.transform_input:
+            x = to_tensorflow_colours(x)
+        x = self.maxpool1(self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(self.Conv2d_1a_3x3(x))))
+        x = self.maxpool2(self.Conv2d_4a_3x3(self.Conv2d_3b_1x1(x)))
+        x = self.Mixed_5d(self.Mixed_5c(self.Mixed_5b(x)))
+        x = self.Mixed_6a(x)
+        middle = self.Mixed_6e(self.Mixed_6d(self.Mixed_6c(self.Mixed_6b(x))))
+        x = self.Mixed_7c(self.Mixed_7b(self.Mixed_7a(middle)))
+        aux = self.AuxLogits(middle) if self.training and self.aux_logits else None
+        logits = self.fc(torch.flatten(self.dropout(self.avgpool(x)), 1))
+        return logits if aux is None else InceptionOutputs(logits, aux)
+
+
+class Inception_V3_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("inception_v3_google-0cc3c7bd", 27161264, crop_size=299, resize_size=342)
+    DEFAULT = IMAGENET1K_V1
+
+
+@register_model(Inception_V3_Weights, loads=True)
+def inception_v3(*, weights: Inception_V3_Weights | None, progress: bool, **kwargs: Any) -> Inception3:
+    """Inception v3; further arguments are those of :class:`Inception3`. Input has at least 75 x 75 pixels."""
+    if weights is None:
+        return Inception3(**kwargs)
+    keep_aux = kwargs.get("aux_logits", True)
+    kwargs.setdefault("transform_input", True)
+    fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
+    model = Inception3(**{**kwargs, "aux_logits": True, "init_weights": False})
+    model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
+    if not keep_aux:
+        model.aux_logits, model.AuxLogits = False, None
+    return model

@@ -18,7 +18,7 @@ import flambeau as torch
 import flambeau.multiprocessing as mp
 
 METHODS = [method for method in ("fork", "spawn") if method in mp.get_all_start_methods()]
-WAIT = 30  # seconds, for what takes milliseconds
+WAIT = 15  # seconds, for what takes milliseconds
 
 
 @pytest.fixture(params=METHODS)
@@ -87,22 +87,22 @@ def echo(connection):
         connection.send(message)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: torch.arange(6.0),
-        lambda: torch.tensor(3, dtype=torch.int16),
-        lambda: torch.empty(0, 3),
-        lambda: torch.arange(6).reshape(2, 3).t(),
-        lambda: torch.arange(10)[2:8:3],
-        lambda: torch.ones(2, 1).expand(2, 5),
-        lambda: torch.tensor([True, False]),
-        lambda: torch.tensor([1 + 2j]),
-        lambda: torch.ones(2, requires_grad=True),
-        lambda: torch.nn.Parameter(torch.ones(2)),
-        lambda: torch.nn.Parameter(torch.tensor([1]), requires_grad=False),
-    ],
-)
+TENSORS = {
+    "1-d": lambda: torch.arange(6.0),
+    "0-d": lambda: torch.tensor(3, dtype=torch.int16),
+    "empty": lambda: torch.empty(0, 3),
+    "transposed": lambda: torch.arange(6).reshape(2, 3).t(),
+    "sliced": lambda: torch.arange(10)[2:8:3],
+    "expanded": lambda: torch.ones(2, 1).expand(2, 5),
+    "bool": lambda: torch.tensor([True, False]),
+    "complex": lambda: torch.tensor([1 + 2j]),
+    "leaf": lambda: torch.ones(2, requires_grad=True),
+    "parameter": lambda: torch.nn.Parameter(torch.ones(2)),
+    "constant parameter": lambda: torch.nn.Parameter(torch.tensor([1]), requires_grad=False),
+}
+
+
+@pytest.mark.parametrize("make", TENSORS.values(), ids=TENSORS.keys())
 def test_a_pipe_returns_the_same_memory(make, strategy):
     context = mp.get_context(METHODS[0])
     ours, theirs = context.Pipe()

@@ -58,15 +58,15 @@ def resolve(name: str) -> str:
     return name
 
 
-def face(name: str) -> str:
-    """Return the outermost name by which the module ``name`` can be imported: the inverse of ``resolve``.
+def face(name: str, root: str) -> str:
+    """Return the name that an alias under ``root`` gives to the module ``name``, itself where there is none.
 
-    >>> alias("lampion", "flambeau.autograd"); face("flambeau.autograd.graph")
-    'lampion.graph'
+    >>> alias("lumiere.grad", "flambeau.autograd"); face("flambeau.autograd.graph", "lumiere")
+    'lumiere.grad.graph'
     """
     for prefix, target in _targets.items():
-        if _is_under(target, name):
-            return face(prefix + name.removeprefix(target))
+        if _is_under(root, prefix) and _is_under(target, name):
+            return prefix + name.removeprefix(target)
     return name
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import flambeau as torch
 
 from . import backend as backends
-from . import version
+from . import devices, version
 from .devices import CPU_DEVICES
 
 __all__ = ["report"]
@@ -40,7 +40,7 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "backends", ", ".join(sorted(backends.installed()))
     yield "backend", _or_error(lambda: backends.selected().report())
     yield "devices", _or_error(_devices)
-    yield "default device", _or_error(lambda: str(torch.get_default_device()))
+    yield "default device", _or_error(lambda: str(devices.get_default_device()))
     yield "threads", _or_error(lambda: str(torch.get_num_threads()))
     for name in sorted(os.environ):
         if name.startswith("FLAMBEAU_") or name in VARIABLES:

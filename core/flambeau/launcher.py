@@ -40,11 +40,11 @@ def install_as_torch() -> None:
     Raises:
         ImportError: PyTorch itself has been imported already.
 
-    >>> import flambeau
-    >>> flambeau.install_as_torch()
-    >>> import torch
-    >>> torch is flambeau
-    True
+    As in ::
+
+        import flambeau
+        flambeau.install_as_torch()
+        import torch, torchvision
     """
     alias("torch", "flambeau")
     alias("torchvision", "flambeau_vision")

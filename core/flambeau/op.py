@@ -451,7 +451,8 @@ def _saves_source(record: Op) -> list[str]:
         if name == "needs":
             continue
         if name in record.tensor_names:
-            lines += [f"    node.{name} = save({name}) if {condition} else None"]
+            given = f"{name} is not None and ({condition})" if record.defaults.get(name, 0) is None else condition
+            lines += [f"    node.{name} = save({name}) if {given} else None"]
         elif name == "out" and (record.results or record.many):
             lines += [f"    node.out = tuple(save_output(each, i) for i, each in enumerate(result)) if {condition} else ()"]
         elif name == "out":

@@ -10,12 +10,14 @@ from typing import Any
 import flambeau as torch
 
 from . import backend as backends
+from . import devices, dtypes
+from ._tensor import Tensor
 from .parameter import Parameter
 
 __all__ = ["format_tensor", "get_printoptions", "set_printoptions", "tensor_str"]
 
 _DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
-_PROFILES = {
+_PROFILES: dict[str, dict[str, Any]] = {
     "default": _DEFAULT,
     "short": _DEFAULT | {"precision": 2, "edgeitems": 2},
     "full": _DEFAULT | {"threshold": inf},
@@ -58,7 +60,7 @@ def get_printoptions() -> dict[str, Any]:
     return dict(_options)
 
 
-def tensor_str(tensor: torch.Tensor, *, tensor_contents: str | None = None) -> str:
+def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the printed form of ``tensor``, with ``tensor_contents`` in place of its values if given."""
     prefix = _prefix(tensor)
     primal, tangent = torch.autograd.forward_ad.unpack_dual(tensor)
@@ -72,22 +74,22 @@ def tensor_str(tensor: torch.Tensor, *, tensor_contents: str | None = None) -> s
     return f"Parameter({text})" if prefix != "tensor(" and isinstance(tensor, Parameter) else text
 
 
-def format_tensor(tensor: torch.Tensor, spec: str) -> str:
+def format_tensor(tensor: Tensor, spec: str) -> str:
     """Return ``format(tensor, spec)``: a 0-d tensor formats as its number, any other takes no ``spec``."""
-    if tensor.dim() == 0 and type(tensor) is torch.Tensor and tensor.device.type != "meta":
+    if tensor.dim() == 0 and type(tensor) is Tensor and tensor.device.type != "meta":
         return format(tensor.detach().item(), spec)
     return object.__format__(tensor, spec)
 
 
-def _prefix(tensor: torch.Tensor) -> str:
+def _prefix(tensor: Tensor) -> str:
     cls = type(tensor)
-    return "tensor(" if cls in (torch.Tensor, Parameter) else f"{cls.__name__}("
+    return "tensor(" if cls in (Tensor, Parameter) else f"{cls.__name__}("
 
 
 # --- what follows the values ---
 
 
-def _value_suffixes(tensor: torch.Tensor) -> Iterator[str]:
+def _value_suffixes(tensor: Tensor) -> Iterator[str]:
     """Yield what the printed values leave open: device, shape and dtype."""
     if not _is_default_device(tensor.device):
         yield f"device='{tensor.device}'"
@@ -95,12 +97,12 @@ def _value_suffixes(tensor: torch.Tensor) -> Iterator[str]:
     if meta or (empty and tensor.dim() != 1) or (not empty and not _options["edgeitems"]):
         yield f"size={tuple(tensor.shape)}"
     # Without elements to look at, int64 and bool cannot be told from the default dtype.
-    unsaid = () if empty or meta else (torch.int64, torch.bool, _default_complex_dtype())
-    if tensor.dtype not in (torch.get_default_dtype(), *unsaid):
+    unsaid = () if empty or meta else (dtypes.int64, dtypes.bool_, _default_complex_dtype())
+    if tensor.dtype not in (dtypes.get_default_dtype(), *unsaid):
         yield f"dtype={tensor.dtype}"
 
 
-def _autograd_suffixes(tensor: torch.Tensor) -> Iterator[str]:
+def _autograd_suffixes(tensor: Tensor) -> Iterator[str]:
     try:
         node = tensor.grad_fn
     except RuntimeError:  # a view modified in place where its history could not be rewritten
@@ -112,13 +114,13 @@ def _autograd_suffixes(tensor: torch.Tensor) -> Iterator[str]:
         yield "requires_grad=True"
 
 
-def _is_default_device(device: torch.device) -> bool:
+def _is_default_device(device: devices.device) -> bool:
     backend = backends.selected()
     return device.type == backend.device_type and (device.index or 0) == backend.current_device()
 
 
-def _default_complex_dtype() -> torch.dtype:
-    return torch.complex128 if torch.get_default_dtype() == torch.float64 else torch.complex64
+def _default_complex_dtype() -> dtypes.dtype:
+    return dtypes.complex128 if dtypes.get_default_dtype() == dtypes.float64 else dtypes.complex64
 
 
 def _join(text: str, suffixes: Sequence[str], indent: int) -> str:
@@ -137,7 +139,7 @@ def _join(text: str, suffixes: Sequence[str], indent: int) -> str:
 # --- the values ---
 
 
-def _contents(tensor: torch.Tensor, indent: int) -> str:
+def _contents(tensor: Tensor, indent: int) -> str:
     if tensor.device.type == "meta":
         return "..."
     if tensor.numel() == 0:
@@ -152,7 +154,7 @@ def _contents(tensor: torch.Tensor, indent: int) -> str:
     return _nested(map(column, values), shown.shape, cut, column.width, indent)
 
 
-def _edges(tensor: torch.Tensor) -> torch.Tensor:
+def _edges(tensor: Tensor) -> Tensor:
     """Cut the middle out of every dimension longer than its two edges."""
     edge = _options["edgeitems"]
     for dim, size in enumerate(tensor.shape):

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import flambeau as torch
 
+from . import dtypes
+from ._tensor import Tensor
 from .filecheck import FileCheck
 
 __all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]
@@ -18,17 +20,17 @@ Message = str | Callable[[str], str] | None
 Tolerances = tuple[float, float]  # relative, absolute
 
 _TOLERANCES: dict[Any, Tolerances] = {
-    torch.float16: (1e-3, 1e-5),
-    torch.bfloat16: (1.6e-2, 1e-5),
-    torch.float32: (1.3e-6, 1e-5),
-    torch.float64: (1e-7, 1e-7),
-    torch.complex64: (1.3e-6, 1e-5),
-    torch.complex128: (1e-7, 1e-7),
+    dtypes.float16: (1e-3, 1e-5),
+    dtypes.bfloat16: (1.6e-2, 1e-5),
+    dtypes.float32: (1.3e-6, 1e-5),
+    dtypes.float64: (1e-7, 1e-7),
+    dtypes.complex64: (1.3e-6, 1e-5),
+    dtypes.complex128: (1e-7, 1e-7),
     float: (1e-7, 1e-7),
     complex: (1e-7, 1e-7),
 }
-_WIDER = dict.fromkeys((torch.uint16, torch.uint32, torch.uint64), torch.int64)  # they promote to nothing
-_LOOSER_TOLERANCES = {torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)}
+_WIDER = dict.fromkeys((dtypes.uint16, dtypes.uint32, dtypes.uint64), dtypes.int64)  # they promote to nothing
+_LOOSER_TOLERANCES = {dtypes.float16: (1e-3, 1e-3), dtypes.float32: (1e-4, 1e-5), dtypes.float64: (1e-5, 1e-8)}
 
 
 # --- closeness ---
@@ -107,9 +109,9 @@ def assert_allclose(
         FutureWarning,
         stacklevel=2,
     )
-    if not isinstance(actual, torch.Tensor):
+    if not isinstance(actual, Tensor):
         actual = torch.tensor(actual)
-    if not isinstance(expected, torch.Tensor):
+    if not isinstance(expected, Tensor):
         expected = torch.tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
         rtol, atol = _loosest(_LOOSER_TOLERANCES, actual.dtype, expected.dtype)
@@ -180,7 +182,8 @@ def _located(path: tuple[Any, ...], function: Callable[..., Any], *args: Any) ->
 def _pairs(actual: Any, expected: Any, options: _Options, path: tuple[Any, ...] = ()) -> Iterator[_Pair]:
     keys = _located(path, _common_keys, actual, expected)
     if keys is None:
-        yield _Pair(*_located(path, _leaf, actual, expected, options), path)
+        function, args = _located(path, _leaf, actual, expected, options)
+        yield _Pair(function, args, path)
     else:
         for key in keys:
             yield from _pairs(actual[key], expected[key], options, (*path, key))
@@ -230,7 +233,7 @@ def _python_scalar(value: Any) -> Any:
     return value.item() if is_numpy_scalar else value
 
 
-def _tensor_pair(actual: Any, expected: Any, allow_subclasses: bool) -> tuple[torch.Tensor, torch.Tensor]:
+def _tensor_pair(actual: Any, expected: Any, allow_subclasses: bool) -> tuple[Tensor, Tensor]:
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (allow_subclasses or type(actual) is type(expected)):
         try:
@@ -257,7 +260,7 @@ def _compare_numbers(actual: Any, expected: Any, tolerances: Tolerances, options
         raise _Failure(_scalar_report(actual, expected, tolerances))
 
 
-def _compare_tensors(actual: torch.Tensor, expected: torch.Tensor, tolerances: Tolerances, options: _Options) -> None:
+def _compare_tensors(actual: Tensor, expected: Tensor, tolerances: Tolerances, options: _Options) -> None:
     for name, one, other in _attributes(actual, expected, options):
         if one != other:
             raise _Failure(f"The values for attribute '{name}' do not match: {one} != {other}.")
@@ -266,7 +269,7 @@ def _compare_tensors(actual: torch.Tensor, expected: torch.Tensor, tolerances: T
     if actual.device != expected.device:
         actual, expected = actual.cpu(), expected.cpu()
     if actual.dtype != expected.dtype:
-        common = torch.promote_types(*(_WIDER.get(each.dtype, each.dtype) for each in (actual, expected)))
+        common = dtypes.promote_types(*(_WIDER.get(each.dtype, each.dtype) for each in (actual, expected)))
         actual, expected = actual.to(common), expected.to(common)
     actual, expected = actual.detach(), expected.detach()
     rtol, atol = tolerances
@@ -277,7 +280,7 @@ def _compare_tensors(actual: torch.Tensor, expected: torch.Tensor, tolerances: T
         raise _Failure(_tensor_report(actual, expected, matches, tolerances))
 
 
-def _attributes(actual: torch.Tensor, expected: torch.Tensor, options: _Options) -> Iterator[tuple[str, Any, Any]]:
+def _attributes(actual: Tensor, expected: Tensor, options: _Options) -> Iterator[tuple[str, Any, Any]]:
     yield "shape", actual.shape, expected.shape
     if options.check_layout:
         yield "layout", actual.layout, expected.layout
@@ -300,11 +303,11 @@ def _scalar_report(actual: Any, expected: Any, tolerances: Tolerances) -> str:
     ])  # fmt: skip
 
 
-def _tensor_report(actual: torch.Tensor, expected: torch.Tensor, matches: torch.Tensor, tolerances: Tolerances) -> str:
+def _tensor_report(actual: Tensor, expected: Tensor, matches: Tensor, tolerances: Tolerances) -> str:
     total = matches.numel()
     mismatches = total - int(matches.sum())
     if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
-        actual, expected = actual.to(torch.int64), expected.to(torch.int64)
+        actual, expected = actual.to(dtypes.int64), expected.to(dtypes.int64)
     absolute = (actual - expected).abs().masked_fill(matches, 0)
     relative = (absolute / expected.abs()).masked_fill(matches, 0)
     rtol, atol = tolerances
@@ -324,7 +327,7 @@ def _allowed(tolerances: Tolerances, tolerance: float) -> str:
     return f" (up to {tolerance} allowed)" if any(tolerances) else ""
 
 
-def _greatest(differences: torch.Tensor) -> str:
+def _greatest(differences: Tensor) -> str:
     value, flat = differences.flatten().max(0)
     rest, index = int(flat), []
     for size in reversed(differences.shape):
@@ -338,7 +341,7 @@ def _greatest(differences: torch.Tensor) -> str:
 
 def make_tensor(
     *shape: Any,
-    dtype: torch.dtype,
+    dtype: dtypes.dtype,
     device: Any,
     low: float | None = None,
     high: float | None = None,
@@ -346,7 +349,7 @@ def make_tensor(
     noncontiguous: bool = False,
     exclude_zero: bool = False,
     memory_format: Any = None,
-) -> torch.Tensor:
+) -> Tensor:
     """Return a tensor of this shape and dtype with values drawn uniformly from ``[low, high)``.
 
     Args:
@@ -386,20 +389,20 @@ def make_tensor(
     elif memory_format is not None:
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
-        result[result == 0] = torch.finfo(dtype).tiny if inexact else 1
+        result[result == 0] = dtypes.finfo(dtype).tiny if inexact else 1
     return result.requires_grad_(requires_grad)
 
 
-def _bounds(dtype: torch.dtype, low: float | None, high: float | None) -> tuple[float, float]:
+def _bounds(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple[float, float]:
     """The range to draw from: the one given, or the default, as far as ``dtype`` reaches."""
     if dtype.is_floating_point or dtype.is_complex:
-        lowest, highest, default_high = torch.finfo(dtype).min, torch.finfo(dtype).max, 9
-    elif dtype == torch.bool:
+        lowest, highest, default_high = dtypes.finfo(dtype).min, dtypes.finfo(dtype).max, 9
+    elif dtype == dtypes.bool_:
         lowest, highest, default_high = 0, 2, 2
     else:
-        info = torch.iinfo(dtype)  # randint's own bounds are int64, so that its exclusive end cannot be 2**63
+        info = dtypes.iinfo(dtype)  # randint's own bounds are int64, so that its exclusive end cannot be 2**63
         lowest, highest, default_high = info.min, min(info.max + 1, 2**63 - 1), 10
-    low = (0 if dtype == torch.bool else -9) if low is None else low
+    low = (0 if dtype == dtypes.bool_ else -9) if low is None else low
     high = default_high if high is None else high
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
@@ -420,11 +423,11 @@ def _bounds(dtype: torch.dtype, low: float | None, high: float | None) -> tuple[
     return min(max(low, lowest), highest), min(max(high, lowest), highest)
 
 
-def _uniform(shape: Sequence[int], dtype: torch.dtype, device: Any, low: float, high: float) -> torch.Tensor:
+def _uniform(shape: Sequence[int], dtype: dtypes.dtype, device: Any, low: float, high: float) -> Tensor:
     if dtype.is_complex:
-        parts = _uniform((*shape, 2), dtype.to_real(), device, low, high)
-        return torch.view_as_complex(parts)
-    empty = torch.empty(shape, dtype=dtype, device=device)
-    if high - low >= torch.finfo(dtype).max:  # the width of the range must be finite
-        return empty.uniform_(low / 2, high / 2).mul_(2)
-    return empty.uniform_(low, high)
+        made: Tensor = torch.view_as_complex(_uniform((*shape, 2), dtype.to_real(), device, low, high))
+    elif high - low >= dtypes.finfo(dtype).max:  # the width of the range must be finite
+        made = torch.empty(shape, dtype=dtype, device=device).uniform_(low / 2, high / 2).mul_(2)
+    else:
+        made = torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)
+    return made

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flambeau
+
+torch = pytest.importorskip("torch")
 
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 INTEGERS = ["uint8", "int8", "int16", "int32", "int64", "bool"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..op import composite, op
+from ..op import RECORDED, composite, op
 from .._tensor import Tensor
 
 # ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
@@ -205,3 +205,5 @@ addmv = _adding("addmv", mv, "``beta * input + alpha * mat @ vec``.")
 addr = _adding("addr", outer, "``beta * input + alpha * outer(vec1, vec2)``.")
 baddbmm = _adding("baddbmm", bmm, "``beta * input + alpha * batch1 @ batch2``, batch by batch.")
 addbmm = _adding("addbmm", lambda a, b: bmm(a, b).sum(0), "``beta * input + alpha * (batch1 @ batch2).sum(0)``.")
+
+RECORDED.mm = _mm  # what derivative rules multiply are batches too

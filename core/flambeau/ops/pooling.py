@@ -41,25 +41,25 @@ def _padded_with_lowest(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any
 
 
 def _max_pool_forward(
-    xp: Any, input: Any, /, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+    xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
-    after = _reach(size, kernel, stride, padding, dilation, input.shape[2:])
+    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     made = None
-    for _, start in _places(kernel, dilation):
+    for _, start in _places(window_size, dilation):
         seen = padded[window(start, size, stride)]
         made = seen if made is None else xp.maximum(made, seen)
-    return made if prod(kernel) > 1 else xp.asarray(made, copy=True)
+    return made if prod(window_size) > 1 else xp.asarray(made, copy=True)
 
 
 def _max_pool_indices_forward(
-    xp: Any, input: Any, /, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+    xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     """For each window, where in the flattened space of the input its maximum is."""
-    after = _reach(size, kernel, stride, padding, dilation, input.shape[2:])
+    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     best, found = None, None
-    for _, start in _places(kernel, dilation):
+    for _, start in _places(window_size, dilation):
         seen = padded[window(start, size, stride)]
         here = xp.broadcast_to(_positions(xp, start, size, stride, padding, input.shape[2:]), seen.shape)
         if best is None:
@@ -97,8 +97,8 @@ def max_pool_backward(
 def _max_pool_record(n: int) -> Any:
     return op(
         f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False, backward_name=f"MaxPool{n}DWithIndicesBackward0",
-        input=lambda F, g, input, out, kernel, stride, padding, dilation, size: max_pool_backward(
-            F, g, input, out, kernel, stride, padding, dilation, size),
+        input=lambda F, g, input, out, window_size, stride, padding, dilation, size: max_pool_backward(
+            F, g, input, out, window_size, stride, padding, dilation, size),
     )  # fmt: skip
 
 
@@ -206,27 +206,27 @@ def _divisor(
 
 
 def _avg_pool_forward(
-    xp: Any, input: Any, /, kernel: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+    xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
     ones = (1,) * len(size)
-    after = _reach(size, kernel, stride, padding, ones, input.shape[2:])
+    after = _reach(size, window_size, stride, padding, ones, input.shape[2:])
     padded = pad_space(xp, input, padding, after)
     made = None
-    for start in product(*map(range, kernel)):
+    for start in product(*map(range, window_size)):
         seen = padded[window(start, size, stride)]
         made = seen if made is None else made + seen
-    counts = _divisor(xp, input.shape[2:], kernel, stride, padding, size, count_padding, divisor, input.dtype)
+    counts = _divisor(xp, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     return made // counts if xp.isdtype(input.dtype, "integral") else made / counts
 
 
 def _avg_pool_backward_forward(
-    xp: Any, input: Any, /, space: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool,
+    xp: Any, input: Any, /, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool,
     divisor: int | None,
 ) -> Any:  # fmt: skip
-    spread = _spread_out(xp, input / _divisor(xp, space, kernel, stride, padding, size, count_padding, divisor, input.dtype), stride)
-    reach = [max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, kernel, spread.shape[2:], strict=True)]
+    spread = _spread_out(xp, input / _divisor(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride)
+    reach = [max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)]
     made = None
-    for start in product(*map(range, kernel)):
+    for start in product(*map(range, window_size)):
         part = pad_space(xp, spread, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
         made = part if made is None else made + part
     return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
@@ -236,16 +236,16 @@ def _avg_pool_record(n: int) -> Any:
     return op(
         f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate", public=False, method=False, out=False,
         backward_name=f"AvgPool{n}DBackward0",
-        input=lambda F, g, input_shape, kernel, stride, padding, size, count_padding, divisor: F.avg_pool_backward(
-            g, tuple(input_shape[2:]), kernel, stride, padding, size, count_padding, divisor),
+        input=lambda F, g, input_shape, window_size, stride, padding, size, count_padding, divisor: F.avg_pool_backward(
+            g, tuple(input_shape[2:]), window_size, stride, padding, size, count_padding, divisor),
     )  # fmt: skip
 
 
 _avg_pool = {n: _avg_pool_record(n) for n in (1, 2, 3)}
 op(
     "avg_pool_backward", _avg_pool_backward_forward, promote="accumulate", public=False, method=False, out=False,
-    input=lambda F, g, kernel, stride, padding, size, count_padding, divisor: getattr(F, f"avg_pool{len(size)}d_windows")(
-        g, kernel, stride, padding, size, count_padding, divisor),
+    input=lambda F, g, window_size, stride, padding, size, count_padding, divisor: getattr(F, f"avg_pool{len(size)}d_windows")(
+        g, window_size, stride, padding, size, count_padding, divisor),
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from .options import (
     set_default_mmap_options,
     skip_data,
 )
-from .rebuild import copy_sharing_storage, reduce_parameter, reduce_tensor
+from .rebuild import copy_sharing_storage, reduce_parameter, reduce_storage, reduce_tensor
 from .saving import save
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "mkdtemp",
     "normalize_storage_type",
     "reduce_parameter",
+    "reduce_storage",
     "reduce_tensor",
     "register_package",
     "safe_globals",

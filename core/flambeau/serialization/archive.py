@@ -53,7 +53,7 @@ class ArchiveWriter:
         file: Any = self._zip.fp
         zip64 = _ZIP64_SIZE if size * 1.05 > ZIP64_LIMIT else 0
         data_start = file.tell() + _HEADER_SIZE + len(record.filename.encode()) + zip64 + 4
-        length = -data_start % ALIGNMENT
+        length: int = -data_start % ALIGNMENT
         return b"FB" + struct.pack("<H", length) + b"Z" * length
 
 

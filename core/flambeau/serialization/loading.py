@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-import flambeau as torch
-
+from .. import dtypes
+from ..storage import TypedStorage, UntypedStorage
 from .archive import ArchiveReader, is_archive, swap_bytes
 from .locations import restorer
 from .options import assumed_byteorder, get_default_mmap_options, is_skipping_data
@@ -190,7 +190,7 @@ class _ArchiveLoader:
     def __init__(self, file: IO[bytes], map_location: Any, weights_only: bool, mmap: bool) -> None:
         self._archive = ArchiveReader(file)
         self._restore = restorer(map_location)
-        self._storages: dict[str, torch.UntypedStorage] = {}
+        self._storages: dict[str, UntypedStorage] = {}
         self._memory = _map(file) if mmap else None
         if "constants.pkl" in self._archive:
             only = "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
@@ -203,13 +203,13 @@ class _ArchiveLoader:
 
     def _persistent_load(self, saved_id: Any) -> Any:
         kind, key, location, numel = _storage_id(saved_id, 5)
-        dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
+        dtype = dtypes.uint8 if kind is UntypedStorage else kind.dtype
         if key not in self._storages:
             data = self._data(f"data/{key}", numel * dtype.itemsize, dtype)
             self._storages[key] = self._restore(storage_over(data), location)
-        return torch.TypedStorage(wrap_storage=self._storages[key], dtype=dtype)
+        return TypedStorage(wrap_storage=self._storages[key], dtype=dtype)
 
-    def _data(self, record: str, nbytes: int, dtype: torch.dtype) -> Any:
+    def _data(self, record: str, nbytes: int, dtype: dtypes.dtype) -> Any:
         if is_skipping_data():
             return bytearray(nbytes)
         swapped = self._byteorder() != sys.byteorder
@@ -250,8 +250,8 @@ class _LegacyLoader:
     def __init__(self, file: IO[bytes], map_location: Any, weights_only: bool) -> None:
         self._file = file
         self._restore = restorer(map_location)
-        self._storages: dict[str, torch.TypedStorage] = {}
-        self._views: dict[str, torch.TypedStorage] = {}
+        self._storages: dict[str, TypedStorage] = {}
+        self._views: dict[str, TypedStorage] = {}
         self._weights_only = weights_only
 
     def load(self, base: type, options: dict[str, Any]) -> Any:
@@ -284,20 +284,20 @@ class _LegacyLoader:
             _check_source(*saved_id[1:])
             return saved_id[1]
         kind, key, location, numel, view = _storage_id(saved_id, 6)
-        dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
+        dtype = dtypes.uint8 if kind is UntypedStorage else kind.dtype
         if key not in self._storages:
-            storage = self._restore(torch.UntypedStorage(numel * dtype.itemsize), location)
-            self._storages[key] = torch.TypedStorage(wrap_storage=storage, dtype=dtype)
+            storage = self._restore(UntypedStorage(numel * dtype.itemsize), location)
+            self._storages[key] = TypedStorage(wrap_storage=storage, dtype=dtype)
         if view is None:
             return self._storages[key]
         view_key, offset, length = view
         if view_key not in self._views:
             part = slice(offset * dtype.itemsize, (offset + length) * dtype.itemsize)
             untyped = self._storages[key].untyped()[part]
-            self._views[view_key] = torch.TypedStorage(wrap_storage=untyped, dtype=dtype)
+            self._views[view_key] = TypedStorage(wrap_storage=untyped, dtype=dtype)
         return self._views[view_key]
 
-    def _fill(self, storage: torch.TypedStorage) -> None:
+    def _fill(self, storage: TypedStorage) -> None:
         (numel,) = struct.unpack("<q", self._file.read(8))
         data = self._file.read(numel * storage.dtype.itemsize)
         if len(data) != storage.nbytes():

@@ -8,6 +8,8 @@ from typing import Any
 
 import flambeau as torch
 
+from .. import devices
+
 __all__ = [
     "default_restore_location",
     "location_tag",
@@ -78,7 +80,7 @@ def restorer(map_location: Any) -> Restorer:
         return lambda storage, saved: default_restore_location(storage, map_location.get(saved, saved))
     if isinstance(map_location, bytes):
         map_location = map_location.decode()
-    if isinstance(map_location, str | torch.device):
+    if isinstance(map_location, str | devices.device):
         return lambda storage, location: default_restore_location(storage, str(map_location))
 
     def restore(storage: Any, location: str) -> Any:
@@ -96,7 +98,7 @@ def validate_cuda_device(location: str) -> int:
             "If you are running on a CPU-only machine, please use torch.load with "
             "map_location=torch.device('cpu') to map your storages to the CPU."
         )
-    index = torch.device(location).index or 0
+    index = devices.device(location).index or 0
     count = torch.cuda.device_count()
     if index >= count:
         raise RuntimeError(
@@ -124,7 +126,7 @@ def _restore_cpu(storage: Any, location: str) -> Any:
 def _restore_cuda(storage: Any, location: str) -> Any:
     if not re.match(r"cuda(:|\d|$)", location):
         return None
-    return storage.to(device=torch.device("cuda", validate_cuda_device(location)))
+    return storage.to(device=devices.device("cuda", validate_cuda_device(location)))
 
 
 def _tag_device(storage: Any) -> str | None:
@@ -133,7 +135,7 @@ def _tag_device(storage: Any) -> str | None:
 
 def _restore_device(storage: Any, location: str) -> Any:
     try:
-        device = torch.device(location)
+        device = devices.device(location)
     except RuntimeError:  # not the name of a device
         return None
     return storage.to(device=device)

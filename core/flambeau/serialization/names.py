@@ -9,9 +9,12 @@ from typing import Any
 
 import flambeau as torch
 
-from .. import dtypes
+from .. import devices, dtypes
+from .._tensor import Tensor
 from ..aliases import face
 from ..parameter import Parameter
+from ..size import Size
+from ..storage import TypedStorage, UntypedStorage
 from . import rebuild
 
 __all__ = ["StorageType", "known", "may_be_called", "public", "storage_type", "torch_name"]
@@ -51,7 +54,7 @@ class StorageType:
         self._dtype = DTYPES[name.removesuffix("Storage")]
 
     @property
-    def dtype(self) -> torch.dtype:
+    def dtype(self) -> dtypes.dtype:
         return self._dtype
 
     def __str__(self) -> str:
@@ -62,7 +65,7 @@ class StorageType:
 
 
 @cache
-def storage_type(dtype: torch.dtype) -> StorageType:
+def storage_type(dtype: dtypes.dtype) -> StorageType:
     """The storage type that a file gives to elements of ``dtype``.  KeyError if there is none."""
     return StorageType(f"{_PREFIX_OF[dtype]}Storage")
 
@@ -89,13 +92,13 @@ def known() -> dict[str, Any]:
         "builtins.bytearray": bytearray,
         "builtins.set": set,
         "builtins.complex": complex,
-        "torch.Size": torch.Size,
-        "torch.Tensor": torch.Tensor,
-        "torch.device": torch.device,
+        "torch.Size": Size,
+        "torch.Tensor": Tensor,
+        "torch.device": devices.device,
         "torch.nn.parameter.Parameter": Parameter,
         "torch.serialization._get_layout": get_layout,
-        "torch.storage.UntypedStorage": torch.UntypedStorage,
-        "torch.storage.TypedStorage": torch.TypedStorage,
+        "torch.storage.UntypedStorage": UntypedStorage,
+        "torch.storage.TypedStorage": TypedStorage,
         "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
         "torch._utils._rebuild_tensor": rebuild.plain_tensor,
         "torch._utils._rebuild_tensor_v2": rebuild.tensor,
@@ -128,7 +131,7 @@ def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
     if not _is_ours(thing.__module__):
         return None
     name = thing.__qualname__
-    root, *path = face(thing.__module__).split(".")
+    root, *path = face(thing.__module__, "flambeau").split(".")
     root = _TORCH_ROOTS.get(root, root)
     for length in range(len(path)):  # PyTorch may define it in another module, but has it where it is public
         module = ".".join([root, *path[:length]])

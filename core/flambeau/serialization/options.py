@@ -69,7 +69,9 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 def assumed_byteorder() -> str:
     """The byte order of a file that does not say it: ``"little"`` or ``"big"``."""
-    return {LoadEndianness.NATIVE: sys.byteorder, LoadEndianness.BIG: "big"}.get(_load_endianness, "little")
+    if _load_endianness is LoadEndianness.NATIVE:
+        return sys.byteorder
+    return "big" if _load_endianness is LoadEndianness.BIG else "little"
 
 
 def get_crc32_options() -> bool:

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import flambeau as torch
 
+from .._tensor import Tensor
 from ..parameter import Parameter
 from . import names
 from .options import safe_globals_by_name
@@ -27,10 +28,10 @@ _old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
 
 
 @cache
-def pickler_class(base: type) -> type:
+def pickler_class(base: Any) -> Any:
     """A subclass of a pickler class that gives what is flambeau's the names it has in PyTorch."""
 
-    class Pickler(base):  # type: ignore[misc, valid-type]
+    class Pickler(base):  # type: ignore[misc]
         def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
             super().__init__(file, protocol=protocol)
             self._persistent_id = persistent_id
@@ -55,11 +56,11 @@ def pickler_class(base: type) -> type:
             self.memoize(thing)
 
     if base is _pickle._Pickler:
-        Pickler.dispatch = base.dispatch | {FunctionType: Pickler.save_global}  # type: ignore[attr-defined]
+        Pickler.dispatch = base.dispatch | {FunctionType: Pickler.save_global}
     return Pickler
 
 
-def standard_pickler() -> type:
+def standard_pickler() -> Any:
     return pickler_class(_pickle._Pickler)
 
 
@@ -67,10 +68,10 @@ def standard_pickler() -> type:
 
 
 @cache
-def unpickler_class(base: type) -> type:
+def unpickler_class(base: Any) -> Any:
     """A subclass of an unpickler class that finds what PyTorch's names stand for in flambeau."""
 
-    class Unpickler(base):  # type: ignore[misc, valid-type]
+    class Unpickler(base):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
             if name.endswith("Storage") and name.removesuffix("Storage") in names.DTYPES:
                 return names.StorageType(name)
@@ -161,7 +162,7 @@ class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
 
     def build(self) -> None:
         made = self.stack[-2]
-        if type(made) is torch.Tensor and isinstance(self.stack[-1], tuple):  # as the oldest files have it
+        if type(made) is Tensor and isinstance(self.stack[-1], tuple):  # as the oldest files have it
             made.set_(*self.stack.pop())
         elif type(made) in (OrderedDict, Parameter) or self.is_safe(type(made)):
             super().load_build()

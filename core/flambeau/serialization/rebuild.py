@@ -8,7 +8,10 @@ from typing import Any
 
 import flambeau as torch
 
-from ..dtypes import uint8, uint16, uint32, uint64
+from .. import devices, dtypes
+from .._tensor import Tensor
+from ..parameter import Parameter
+from ..storage import TypedStorage, UntypedStorage
 
 __all__ = [
     "copy_sharing_storage",
@@ -18,7 +21,9 @@ __all__ = [
     "parameter_with_state",
     "plain_tensor",
     "reduce_parameter",
+    "reduce_storage",
     "reduce_tensor",
+    "storage_of_bytes",
     "storage_over",
     "tensor",
     "tensor_of_dtype",
@@ -29,42 +34,48 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 # What autograd keeps on a tensor; hooks are not saved, as in PyTorch.
 _NOT_STATE = frozenset({"_accumulator", "_hooks", "_post_accumulate_hooks", "_retains_grad"})
 # PyTorch has no typed storage of these: it saves bytes, and the dtype beside them.
-_UNTYPED = frozenset({uint16, uint32, uint64})
+_UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
 
 
 # --- taking apart ---
 
 
-def reduce_tensor(tensor: torch.Tensor) -> Reduced:
+def reduce_tensor(tensor: Tensor) -> Reduced:
     """A tensor as its storage and its place in it, for ``Tensor.__reduce_ex__``."""
     function, args = _reduce_plain(tensor)
     state = _state(tensor)
-    if type(tensor) is torch.Tensor and not state:
+    if type(tensor) is Tensor and not state:
         return function, args
     return from_type, (function, type(tensor), args, state)
 
 
-def reduce_parameter(parameter_: torch.Tensor) -> Reduced:
+def reduce_parameter(parameter_: Tensor) -> Reduced:
     """A parameter as its data, for ``Parameter.__reduce_ex__``."""
-    args = (parameter_.data, parameter_.requires_grad, OrderedDict())
+    args: tuple[Any, ...] = (parameter_.data, parameter_.requires_grad, OrderedDict())
     state = _state(parameter_)
     return (parameter_with_state, (*args, state)) if state else (parameter, args)
 
 
-def _reduce_plain(source: torch.Tensor) -> Reduced:
+def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
+    """A storage as its bytes, for the ``__reduce__`` of storages: what ``pickle`` does where ``save`` does better."""
+    dtype = storage.dtype if isinstance(storage, TypedStorage) else None
+    return storage_of_bytes, (dtype, str(storage.device), storage.untyped().tobytes())
+
+
+def _reduce_plain(source: Tensor) -> Reduced:
     storage = source.untyped_storage()
     place = (source.storage_offset(), tuple(source.size()), source.stride())
     if source.dtype in _UNTYPED:
         return tensor_of_dtype, (storage, *place, source.requires_grad, OrderedDict(), source.dtype)
-    typed = torch.TypedStorage(wrap_storage=storage, dtype=source.dtype)
+    typed = TypedStorage(wrap_storage=storage, dtype=source.dtype)
     return tensor, (typed, *place, source.requires_grad, OrderedDict())
 
 
-def _state(source: torch.Tensor) -> dict[str, Any]:
+def _state(source: Tensor) -> dict[str, Any]:
     return {name: value for name, value in vars(source).items() if name not in _NOT_STATE}
 
 
-def copy_sharing_storage(source: torch.Tensor, memo: dict[Any, Any]) -> torch.Tensor:
+def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
     """A copy of a tensor for ``deepcopy``; tensors that share a storage have copies that share one."""
     storage = source.untyped_storage()
     copies = memo.setdefault("flambeau storages", {})
@@ -78,45 +89,53 @@ def copy_sharing_storage(source: torch.Tensor, memo: dict[Any, Any]) -> torch.Te
 
 
 def tensor(
-    storage: torch.TypedStorage,
+    storage: TypedStorage,
     storage_offset: int,
     size: Sequence[int],
     stride: Sequence[int],
     requires_grad: bool,
     backward_hooks: Any,
     metadata: Mapping[str, bool] | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """A tensor on a typed storage."""
     made = plain_tensor(storage, storage_offset, size, stride)
     return _finish(made, requires_grad, metadata)
 
 
 def tensor_of_dtype(
-    storage: torch.UntypedStorage | torch.TypedStorage,
+    storage: UntypedStorage | TypedStorage,
     storage_offset: int,
     size: Sequence[int],
     stride: Sequence[int],
     requires_grad: bool,
     backward_hooks: Any,
-    dtype: torch.dtype,
+    dtype: dtypes.dtype,
     metadata: Mapping[str, bool] | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """A tensor on a storage that does not know the dtype of its elements."""
     untyped = storage.untyped()
     return _finish(on_storage(untyped, dtype, storage_offset, size, stride), requires_grad, metadata)
 
 
-def plain_tensor(storage: torch.TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
+def plain_tensor(storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """A tensor as the oldest files have it."""
     return on_storage(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
 
-def parameter(data: torch.Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
-    return torch.nn.Parameter(data, requires_grad)
+def parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
+    return Parameter(data, requires_grad)
 
 
-def parameter_with_state(data: torch.Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
-    return _set_state(torch.nn.Parameter(data, requires_grad), state)
+def parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
+    return _set_state(Parameter(data, requires_grad), state)
+
+
+def storage_of_bytes(dtype: dtypes.dtype | None, device: str, data: bytes) -> Any:
+    """A storage on a device, holding a copy of ``data``."""
+    untyped = storage_over(bytearray(data))
+    if device != "cpu":
+        untyped = untyped.to(device=devices.device(device))
+    return untyped if dtype is None else TypedStorage(wrap_storage=untyped, dtype=dtype)
 
 
 def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], state: Any) -> Any:
@@ -127,19 +146,19 @@ def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], st
     return _set_state(made, state)
 
 
-def on_storage(
-    storage: torch.UntypedStorage, dtype: torch.dtype, offset: int, size: Sequence[int], stride: Sequence[int]
-) -> torch.Tensor:
+def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """A tensor of elements in a storage.  RuntimeError if they would not all be inside of it."""
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
-    return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
+    made: Tensor = torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
+    return made
 
 
-def storage_over(buffer: Any) -> torch.UntypedStorage:
+def storage_over(buffer: Any) -> UntypedStorage:
     """A storage on the memory of ``buffer``, shared where the device allows."""
     if not len(buffer):
-        return torch.UntypedStorage(0)
-    return torch.frombuffer(buffer, dtype=uint8).untyped_storage()
+        return UntypedStorage(0)
+    storage: UntypedStorage = torch.frombuffer(buffer, dtype=dtypes.uint8).untyped_storage()
+    return storage
 
 
 def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], stride: Sequence[int]) -> None:
@@ -156,7 +175,7 @@ def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], 
         )
 
 
-def _finish(made: torch.Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> torch.Tensor:
+def _finish(made: Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> Tensor:
     """Apply what PyTorch leaves undone in memory (conjugation, negation), and ask for a gradient."""
     if metadata and metadata.get("conj"):
         made = made.conj()
@@ -166,7 +185,7 @@ def _finish(made: torch.Tensor, requires_grad: bool, metadata: Mapping[str, bool
 
 
 def _set_state(made: Any, state: Any) -> Any:
-    if hasattr(type(made), "__setstate__") and type(made).__setstate__ is not torch.Tensor.__setstate__:
+    if hasattr(type(made), "__setstate__") and type(made).__setstate__ is not Tensor.__setstate__:
         made.__setstate__(state)
         return made
     attributes, slots = state if isinstance(state, tuple) else (state, None)

@@ -8,9 +8,8 @@ import struct
 import sys
 from typing import IO, Any
 
-import flambeau as torch
-
-from .. import dtypes
+from .. import devices, dtypes
+from .._tensor import Tensor
 from ..backend import contiguous_strides
 from .archive import swap_bytes
 from .rebuild import on_storage, storage_over
@@ -35,13 +34,13 @@ DTYPES = {
 }
 
 
-def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> dict[str, torch.Tensor]:
+def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> dict[str, Tensor]:
     """Return the tensors of a ``.safetensors`` file by name, on device ``map_location`` or else the CPU.
 
     Raises:
         RuntimeError: ``map_location`` is not a device; or the file is damaged.
     """
-    if map_location is not None and not isinstance(map_location, str | torch.device):
+    if map_location is not None and not isinstance(map_location, str | devices.device):
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(
             f"Loading safetensors file with {kind} map_location is not supported. Use a device string or torch.device instead."
@@ -55,7 +54,7 @@ def load_safetensors(path: str | os.PathLike[str], map_location: Any = None) -> 
     return {name: tensor.to(map_location or "cpu") for name, tensor in tensors.items()}
 
 
-def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> torch.Tensor:
+def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> Tensor:
     dtype, shape = DTYPES[entry["dtype"]], entry["shape"]
     begin, end = entry["data_offsets"]
     file.seek(start + begin)

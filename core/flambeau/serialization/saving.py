@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
-import flambeau as torch
-
+from .. import dtypes
+from ..storage import TypedStorage, UntypedStorage
 from .archive import ArchiveWriter
 from .locations import location_tag
 from .names import storage_type
@@ -102,23 +102,23 @@ class _Storages:
     """The storages met in pickling, each once, and what stands for them in the pickle."""
 
     def __init__(self, legacy: bool = False) -> None:
-        self.by_key: dict[str, tuple[torch.UntypedStorage, int]] = {}  # and the size of their elements
-        self._seen: dict[Any, tuple[str, torch.dtype]] = {}
+        self.by_key: dict[str, tuple[UntypedStorage, int]] = {}  # and the size of their elements
+        self._seen: dict[Any, tuple[str, dtypes.dtype]] = {}
         self._legacy = legacy
 
     def persistent_id(self, thing: Any) -> tuple[Any, ...] | None:
-        if isinstance(thing, torch.TypedStorage):
+        if isinstance(thing, TypedStorage):
             storage, dtype, numel = thing.untyped(), thing.dtype, thing.size()
             kind: Any = storage_type(dtype)
-        elif isinstance(thing, torch.UntypedStorage):
-            storage, dtype, numel = thing, torch.uint8, thing.nbytes()
-            kind = torch.UntypedStorage
+        elif isinstance(thing, UntypedStorage):
+            storage, dtype, numel = thing, dtypes.uint8, thing.nbytes()
+            kind = UntypedStorage
         else:
             return None
         saved_id = ("storage", kind, self._key(storage, dtype), location_tag(storage), numel)
         return (*saved_id, None) if self._legacy else saved_id
 
-    def _key(self, storage: torch.UntypedStorage, dtype: torch.dtype) -> str:
+    def _key(self, storage: UntypedStorage, dtype: dtypes.dtype) -> str:
         memory = (str(storage.device), storage.data_ptr() or id(storage))
         key, seen_dtype = self._seen.setdefault(memory, (str(len(self._seen)), dtype))
         if seen_dtype != dtype and storage.data_ptr():

@@ -48,8 +48,8 @@ __all__ = ["kl_divergence", "register_kl"]
 
 KL = Callable[[Any, Any], Tensor]
 
-_registry: dict[tuple[type, type], KL] = {}
-_resolved: dict[tuple[type, type], KL | None] = {}
+_KL_REGISTRY: dict[tuple[type, type], KL] = {}
+_KL_MEMOIZE: dict[tuple[type, type], KL | None] = {}
 
 
 def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Callable[[KL], KL]:
@@ -74,8 +74,8 @@ def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Calla
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {cls}")
 
     def decorator(function: KL) -> KL:
-        _registry[type_p, type_q] = function
-        _resolved.clear()
+        _KL_REGISTRY[type_p, type_q] = function
+        _KL_MEMOIZE.clear()
         return function
 
     return decorator
@@ -88,9 +88,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         NotImplementedError: nothing is registered for the types of p and q.
     """
     types = type(p), type(q)
-    if types not in _resolved:
-        _resolved[types] = _resolve(*types)
-    function = _resolved[types]
+    if types not in _KL_MEMOIZE:
+        _KL_MEMOIZE[types] = _resolve(*types)
+    function = _KL_MEMOIZE[types]
     if function is None:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
@@ -100,20 +100,20 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 def _resolve(type_p: type, type_q: type) -> KL | None:
     """The function registered for the most specific pair of types, if there is any."""
-    pairs = [(p, q) for p, q in _registry if issubclass(type_p, p) and issubclass(type_q, q)]
+    pairs = [(p, q) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
     if not pairs:
         return None
     depth_p, depth_q = type_p.__mro__.index, type_q.__mro__.index
     by_p = min(pairs, key=lambda pair: (depth_p(pair[0]), depth_q(pair[1])))
     by_q = min(pairs, key=lambda pair: (depth_q(pair[1]), depth_p(pair[0])))
-    if _registry[by_p] is not _registry[by_q]:
+    if _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
         warnings.warn(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({by_p[0].__name__}, {by_q[1].__name__})",
             RuntimeWarning,
             stacklevel=3,
         )
-    return _registry[by_p]
+    return _KL_REGISTRY[by_p]
 
 
 def _register_each(types_p: tuple[type, ...], type_q: type) -> Callable[[KL], KL]:

@@ -98,13 +98,13 @@ class MixtureSameFamily(Distribution):
         deviation = components.mean - self.mean.unsqueeze(self._component_dim)
         return self._average(components.variance + deviation.pow(2))
 
-    def cdf(self, value: Tensor) -> Tensor:
-        cdf = self._component_distribution.cdf(value.unsqueeze(self._component_dim))
+    def cdf(self, x: Tensor) -> Tensor:
+        cdf = self._component_distribution.cdf(x.unsqueeze(self._component_dim))
         return (cdf * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        log_prob = self._component_distribution.log_prob(value.unsqueeze(self._component_dim))
+    def log_prob(self, x: Tensor) -> Tensor:
+        self._check_sample(x)
+        log_prob = self._component_distribution.log_prob(x.unsqueeze(self._component_dim))
         return torch.logsumexp(log_prob + self._mixture_distribution.logits.log_softmax(-1), dim=-1)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -106,7 +106,7 @@ class Adagrad(FirstOrder):
         }
 
     def share_memory(self) -> None:
-        """Move the sums to shared memory, for several processes to train with them."""
+        """Move the sums to shared memory, for several processes to add to them."""
         for group in self.param_groups:
             for param in group["params"]:
                 self.state[param]["sum"].share_memory_()

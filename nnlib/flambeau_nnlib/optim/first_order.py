@@ -74,9 +74,8 @@ class FirstOrder(Optimizer):
             self.rule(params, grads, states, **options)
             return
         flatteners = self.__dict__.setdefault("_flatteners", {})
-        if i not in flatteners:
-            flatteners[i] = Flattener(self.scalars)
-        flatteners[i].apply(self.rule, params, grads, states, options)
+        flattener = flatteners.get(i) or flatteners.setdefault(i, Flattener(self.rule, self.scalars))
+        flattener.apply(params, grads, states, options)
 
     def _states(self, params: list[Tensor], group: Group) -> list[State]:
         states = [self.state[param] or self._new_state(param, group) for param in params]

@@ -1,13 +1,14 @@
 """Small parameters laid end to end, so that one update serves them all.
 
-What an update of a few numbers costs is the calls.  Many small parameters are therefore copied into one vector, with
-their gradients, and back when it has been updated; their states are views of vectors from the start.
+What the update of a few numbers costs is the calls.  Small parameters are therefore copied into one vector, with their
+gradients, updated as one, and copied back; their states are views of vectors, which need no copying.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from operator import is_
 from typing import Any
 
 import flambeau as torch
@@ -16,48 +17,69 @@ from flambeau import Tensor
 from .optimizer import Group, State
 
 FEWEST = 4
-"""Parameters that it takes to be faster."""
+"""The number of parameters that it takes to be faster."""
 
-LARGEST = 4096
-"""Elements of a parameter up to which copying it is cheaper than the calls, on a CPU."""
+LARGEST, LONGEST = 1 << 12, 1 << 16
+"""Elements of a parameter, and of a vector, up to which copying costs less than calls, in the caches of a CPU."""
+
+ON_DEVICES = 1 << 8
+"""How many times more that is on other devices, whose calls cost more."""
 
 Rule = Callable[..., None]
 
 
 class Flattener:
-    """Applies an elementwise rule to the parameters of a group, to the small ones of them all at once.
+    """Applies an elementwise rule to the parameters of a group, joining the small ones.
 
-    The states are only laid end to end when the same parameters have gradients in two steps in a row.
+    They are joined when the same parameters have had gradients in two steps in a row.
     """
 
-    def __init__(self, scalars: tuple[str, ...]) -> None:
+    def __init__(self, rule: Rule, scalars: tuple[str, ...]) -> None:
+        self.rule = rule
         self.scalars = scalars
         self.params: list[Tensor] = []
         self.bundles: list[Bundle] | None = None
         self.rest: list[int] = []
 
-    def apply(self, rule: Rule, params: list[Tensor], grads: list[Tensor], states: list[State], options: Group) -> None:
-        if not _same(params, self.params):
+    def apply(self, params: list[Tensor], grads: list[Tensor], states: list[State], options: Group) -> None:
+        if not (len(params) == len(self.params) and all(map(is_, params, self.params))):
             self.params, self.bundles = params, None
-            rule(params, grads, states, **options)
+            self.rule(params, grads, states, **options)
             return
-        if self.bundles is None or not all(bundle.fits(states) for bundle in self.bundles):
-            self._bundle(states)
+        if self.bundles is None or not all(bundle.holds(states) for bundle in self.bundles):
+            self._join(states)
         for bundle in self.bundles:
-            bundle.apply(rule, grads, options)
+            bundle.apply(self.rule, grads, options)
         if self.rest:
-            rule(*([each[i] for i in self.rest] for each in (params, grads, states)), **options)
+            lists = ([each[i] for i in self.rest] for each in (params, grads, states))
+            self.rule(*lists, **options)
 
-    def _bundle(self, states: list[State]) -> None:
-        alike = defaultdict(list)
+    def _join(self, states: list[State]) -> None:
+        alike: defaultdict[Any, list[int]] = defaultdict(list)
+        filled: Counter[Any] = Counter()
+        for i, longest in self._candidates(states):
+            param = self.params[i]
+            kind = (param.device, param.dtype, *(states[i][name].item() for name in self.scalars))
+            filled[kind] += param.numel()
+            alike[kind, filled[kind] // longest].append(i)
+        joined = [indices for indices in alike.values() if len(indices) >= FEWEST]
+        self.rest = sorted({*range(len(self.params))}.difference(*joined))
+        self.bundles = [Bundle(indices, self.params, states, self.scalars) for indices in joined]
+
+    def _candidates(self, states: list[State]) -> Iterator[tuple[int, int]]:
+        """Find the small parameters whose memory, and that of their states, is nobody else's.
+
+        Yields:
+            the index of each, and how long a vector of such parameters may be.
+        """
+        owners = Counter(param.untyped_storage().data_ptr() for param in self.params)
         for i, (param, state) in enumerate(zip(self.params, states, strict=True)):
-            if _is_small(param):
-                counts = (state[name].item() for name in self.scalars)
-                alike[param.device, param.dtype, *counts].append(i)
-        chosen = [indices for indices in alike.values() if len(indices) >= FEWEST]
-        self.bundles = [Bundle(indices, self.params, states, self.scalars) for indices in chosen]
-        bundled = {i for indices in chosen for i in indices}
-        self.rest = [i for i in range(len(self.params)) if i not in bundled]
+            on_cpu = param.device.type == "cpu"
+            scale = 1 if on_cpu else ON_DEVICES
+            small = param.is_floating_point() and param.numel() <= LARGEST * scale
+            shared = on_cpu and any(x.is_shared() for x in (param, *state.values()))
+            if small and not shared and owners[param.untyped_storage().data_ptr()] == 1:
+                yield i, LONGEST * scale
 
 
 class Bundle:
@@ -71,19 +93,20 @@ class Bundle:
         self.param, self.param_pieces = _lay(self.params)
         self.grad, self.grad_pieces = _lay(self.params)
         self.state: State = {}
-        self.counts: list[tuple[Tensor, Tensor]] = []
         self.state_pieces: list[tuple[int, str, Tensor]] = []
+        self.counts: list[tuple[Tensor, Tensor]] = []
         for name in states[indices[0]]:
             vector, pieces = _lay([states[i][name] for i in indices])
-            if name in scalars:
-                self.counts.append((vector, pieces[0]))
-            self.state[name] = pieces[0] if name in scalars else vector
             for i, piece in zip(indices, pieces, strict=True):
                 states[i][name] = piece
                 self.state_pieces.append((i, name, piece))
+            self.state[name] = vector
+            if name in scalars:  # the rule counts in the first one, which the others then follow
+                self.state[name] = pieces[0]
+                self.counts.append((vector, pieces[0]))
 
-    def fits(self, states: list[State]) -> bool:
-        """Whether nobody has put another tensor into a state."""
+    def holds(self, states: list[State]) -> bool:
+        """Tell whether the states are still the views that were put there."""
         return all(states[i].get(name) is piece for i, name, piece in self.state_pieces)
 
     def apply(self, rule: Rule, grads: list[Tensor], options: Group) -> None:
@@ -94,16 +117,8 @@ class Bundle:
         rule([self.param], [self.grad], [self.state], **options)
         for piece, param in zip(self.param_pieces, self.params, strict=True):
             param.copy_(piece)
-        for counts, count in self.counts:
-            counts.fill_(count)
-
-
-def _same(a: list[Any], b: list[Any]) -> bool:
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
-
-
-def _is_small(param: Tensor) -> bool:
-    return param.is_floating_point() and (param.numel() <= LARGEST or param.device.type != "cpu")
+        for vector, count in self.counts:
+            vector.fill_(count)
 
 
 def _lay(tensors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:

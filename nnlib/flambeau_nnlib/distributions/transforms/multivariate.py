@@ -145,7 +145,7 @@ class CorrCholeskyTransform(_Parameterless):
         partial = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(rest, diag=-1).sqrt()
         return (partial.log1p() - partial.neg().log1p()) / 2
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: None = None) -> Tensor:
         rest = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
         log_tanh_slope = -2 * (x + F.softplus(-2 * x) - math.log(2.0))
         return 0.5 * rest.log().sum(-1) + log_tanh_slope.sum(-1)

@@ -71,8 +71,6 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __call__(self, x: Tensor) -> Tensor:
         """The image of `x`."""
         if self._cache_size == 0:

@@ -1,0 +1,105 @@
+"""The house rules: who may import whom, what an import costs, and what is public."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import flambeau
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    "core": ("flambeau", {"flambeau", "pluggy", "array_api_compat"}),
+    "backends": ("flambeau_backends", {"flambeau", "flambeau_backends", "numpy", "cupy", "ml_dtypes", "array_api_compat", "cudnn"}),
+    "nnlib": ("flambeau_nnlib", {"flambeau", "flambeau_nnlib", "tqdm", "cffi"}),
+    "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
+                                   "pycocotools"}),
+}  # fmt: skip
+OPTIONAL_IN_CORE = {"safetensors", "opt_einsum", "scipy", "numpy"}  # only ever inside a function, where an extra serves
+
+
+def imported(path: Path) -> list[tuple[str, bool, int]]:
+    """Top-level packages that a file imports: the name, whether at module level, and the line."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    guarded = {id(node) for outer in ast.walk(tree) if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
+               for node in ast.walk(outer)}  # fmt: skip
+    guarded |= {id(node) for outer in ast.walk(tree) if isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.dump(outer.test)
+                for node in ast.walk(outer)}  # fmt: skip
+    found = []
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else [])  # fmt: skip
+        found += [(name.partition(".")[0], id(node) not in guarded, node.lineno) for name in names]
+    return found
+
+
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_layers(folder: str) -> None:
+    package, allowed = PACKAGES[folder]
+    wrong = []
+    for path in sorted((ROOT / folder / package).rglob("*.py")):
+        for name, at_top, line in imported(path):
+            if name in sys.stdlib_module_names or name in allowed:
+                continue
+            if folder == "core" and not at_top and name in OPTIONAL_IN_CORE | {"flambeau_nnlib", "flambeau_backends"}:
+                continue
+            wrong.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_core_never_imports_numpy_at_module_level() -> None:
+    for path in sorted((ROOT / "core").rglob("*.py")):
+        assert not any(name in ("numpy", "cupy") and at_top for name, at_top, _ in imported(path)), path
+
+
+def in_subprocess(code: str, **environment: str) -> str:
+    import os
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_only_the_selected_backend_is_imported() -> None:
+    code = ("import flambeau as torch, sys, json; torch.ones(2).sum()\n"
+            "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in ('cupy', 'jax', 'flambeau_nnlib', 'flambeau_vision')"
+            " or m.startswith('flambeau_backends.')]))")  # fmt: skip
+    loaded = set(json.loads(in_subprocess(code, FLAMBEAU_BACKEND="numpy")))
+    assert {name.split(".")[1] for name in loaded if name.startswith("flambeau_backends.")} == {"numpy"}
+    assert not {name for name in loaded if not name.startswith("flambeau_backends.")}
+
+
+def test_import_costs_less_than_twice_numpy() -> None:
+    """Medians of whole processes, less that of an empty one, taken in turns."""
+    code = ("import subprocess, sys, time, statistics\n"
+            "def cost(what):\n"
+            "    start = time.perf_counter(); subprocess.run([sys.executable, '-c', what], check=True)\n"
+            "    return time.perf_counter() - start\n"
+            "rounds = [(cost('pass'), cost('import numpy'), cost('import flambeau')) for _ in range(9)]\n"
+            "print(*(statistics.median(each) for each in zip(*rounds)))")  # fmt: skip
+    empty, numpy, ours = map(float, in_subprocess(code).split())
+    assert ours - empty < 2 * (numpy - empty), f"import flambeau {ours - empty:.3f} s, import numpy {numpy - empty:.3f} s"
+
+
+def test_unknown_backend_lists_the_installed_ones() -> None:
+    code = ("import flambeau as torch\n"
+            "try: torch.ones(1)\n"
+            "except RuntimeError as error: print(error)")  # fmt: skip
+    message = in_subprocess(code, FLAMBEAU_BACKEND="nosuch")
+    assert "nosuch" in message and "numpy" in message and "cupy" in message and "pip install" in message
+
+
+def test_exported_names_exist_and_are_documented() -> None:
+    for name in flambeau.op.PUBLIC:
+        assert getattr(flambeau, name) is flambeau.op.PUBLIC[name]
+
+
+@pytest.mark.parametrize("folder", [*PACKAGES, "tests", "examples", "benchmarks", "plugins"])
+def test_no_file_is_too_long(folder: str) -> None:
+    long = [f"{path.relative_to(ROOT)}: {count}" for path in (ROOT / folder).rglob("*.py")
+            if (count := len(path.read_text(encoding="utf-8").splitlines())) > 800]  # fmt: skip
+    assert not long

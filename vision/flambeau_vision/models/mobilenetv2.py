@@ -1,0 +1,122 @@
+"""MobileNet v2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from ..ops.misc import Conv2dNormActivation
+from ._api import WeightsEnum, register_model
+from ._init import initialize_conv_net, make_divisible
+from ._meta import imagenet
+
+__all__ = ["MobileNetV2", "MobileNet_V2_Weights", "mobilenet_v2"]
+
+Tensor = torch.Tensor
+Norm = Callable[..., nn.Module]
+
+# Expansion, channels, blocks, stride of the first block.
+_STAGES = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+class InvertedResidual(nn.Module):
+    """Widen by 1 x 1, filter each channel by 3 x 3, narrow by 1 x 1; with a shortcut where the shape stays the same."""
+
+    def __init__(
+        self, inp: int, oup: int, stride: int, expand_ratio: int, norm_layer: Norm = nn.BatchNorm2d
+    ) -> None:
+        super().__init__()
+        if stride not in (1, 2):
+            raise ValueError(f"stride should be 1 or 2 instead of {stride}")
+        self.stride = stride
+        self.use_res_connect = stride == 1 and inp == oup
+        hidden = round(inp * expand_ratio)
+        options = {"norm_layer": norm_layer, "activation_layer": nn.ReLU6}
+        layers: list[nn.Module] = []
+        if expand_ratio != 1:
+            layers.append(Conv2dNormActivation(inp, hidden, kernel_size=1, **options))
+        layers += [
+            Conv2dNormActivation(hidden, hidden, stride=stride, groups=hidden, **options),
+            nn.Conv2d(hidden, oup, 1, 1, 0, bias=False),
+            norm_layer(oup),
+        ]
+        self.conv = nn.Sequential(*layers)
+        self.out_channels = oup
+        self._is_cn = stride > 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.conv(x) if self.use_res_connect else self.conv(x)
+
+
+class MobileNetV2(nn.Module):
+    """`Inverted Residuals and Linear Bottlenecks <https://arxiv.org/abs/1801.04381>`_.
+
+    Args:
+        num_classes: outputs.
+        width_mult: factor of all channels.
+        inverted_residual_setting: for each stage expansion, channels, blocks and stride.
+        round_nearest: channels are multiples of this.
+        block: the class of the blocks.
+        norm_layer: normalization.
+        dropout: probability, before the last layer.
+    """
+
+    def __init__(
+        self,
+        num_classes: int = 1000,
+        width_mult: float = 1.0,
+        inverted_residual_setting: Sequence[Sequence[int]] | None = None,
+        round_nearest: int = 8,
+        block: Callable[..., nn.Module] | None = None,
+        norm_layer: Norm | None = None,
+        dropout: float = 0.2,
+    ) -> None:
+        super().__init__()
+        block = block or InvertedResidual
+        norm_layer = norm_layer or nn.BatchNorm2d
+        stages = _STAGES if inverted_residual_setting is None else inverted_residual_setting
+        if not stages or len(stages[0]) != 4:
+            raise ValueError(
+                f"inverted_residual_setting should be non-empty or a 4-element list, got {inverted_residual_setting}"
+            )
+        channels = make_divisible(32 * width_mult, round_nearest)
+        self.last_channel = make_divisible(1280 * max(1.0, width_mult), round_nearest)
+        options = {"norm_layer": norm_layer, "activation_layer": nn.ReLU6}
+        features: list[nn.Module] = [Conv2dNormActivation(3, channels, stride=2, **options)]
+        for expansion, width, blocks, first_stride in stages:
+            out_channels = make_divisible(width * width_mult, round_nearest)
+            for index in range(blocks):
+                stride = first_stride if index == 0 else 1
+                features.append(block(channels, out_channels, stride, expand_ratio=expansion, norm_layer=norm_layer))
+                channels = out_channels
+        features.append(Conv2dNormActivation(channels, self.last_channel, kernel_size=1, **options))
+        self.features = nn.Sequential(*features)
+        self.classifier = nn.Sequential(nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes))
+        initialize_conv_net(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = nn.functional.adaptive_avg_pool2d(self.features(x), (1, 1))
+        return self.classifier(torch.flatten(x, 1))
+
+
+class MobileNet_V2_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("mobilenet_v2-b0353104", 3504872)
+    IMAGENET1K_V2 = imagenet("mobilenet_v2-7ebf99e0", 3504872, resize_size=232)
+    DEFAULT = IMAGENET1K_V2
+
+
+@register_model(MobileNet_V2_Weights)
+def mobilenet_v2(**kwargs: Any) -> MobileNetV2:
+    """MobileNet v2; further arguments are those of :class:`MobileNetV2`."""
+    return MobileNetV2(**kwargs)

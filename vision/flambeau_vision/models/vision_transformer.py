@@ -1,0 +1,306 @@
+"""Vision transformers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn
+
+from ..ops.misc import MLP
+from ..transforms import InterpolationMode
+from ._api import WeightsEnum, fix_argument, register_model
+from ._meta import imagenet
+
+__all__ = [
+    "ViT_B_16_Weights",
+    "ViT_B_32_Weights",
+    "ViT_H_14_Weights",
+    "ViT_L_16_Weights",
+    "ViT_L_32_Weights",
+    "VisionTransformer",
+    "interpolate_embeddings",
+    "vit_b_16",
+    "vit_b_32",
+    "vit_h_14",
+    "vit_l_16",
+    "vit_l_32",
+]
+
+Tensor = torch.Tensor
+Layer = Callable[..., nn.Module]
+
+
+class MLPBlock(MLP):
+    """Two linear layers on each token."""
+
+    def __init__(self, in_dim: int, mlp_dim: int, dropout: float) -> None:
+        super().__init__(in_dim, [mlp_dim, in_dim], activation_layer=nn.GELU, inplace=None, dropout=dropout)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.normal_(module.bias, std=1e-6)
+
+
+class EncoderBlock(nn.Module):
+    """Attention among the tokens, then two linear layers on each; normalized before, beside a shortcut."""
+
+    def __init__(
+        self,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float,
+        attention_dropout: float,
+        norm_layer: Layer,
+    ) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.ln_1 = norm_layer(hidden_dim)
+        self.self_attention = nn.MultiheadAttention(
+            hidden_dim, num_heads, dropout=attention_dropout, batch_first=True
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.ln_2 = norm_layer(hidden_dim)
+        self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 3:
+            raise ValueError(f"Expected (batch_size, seq_length, hidden_dim) got {tuple(input.shape)}")
+        x = self.ln_1(input)
+        x, _ = self.self_attention(x, x, x, need_weights=False)
+        x = self.dropout(x) + input
+        return x + self.mlp(self.ln_2(x))
+
+
+class Encoder(nn.Module):
+    """Blocks on tokens to which their places are added."""
+
+    def __init__(
+        self,
+        seq_length: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float,
+        attention_dropout: float,
+        norm_layer: Layer,
+    ) -> None:
+        super().__init__()
+        self.pos_embedding = nn.Parameter(torch.empty(1, seq_length, hidden_dim).normal_(std=0.02))
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.Sequential(
+            OrderedDict(
+                (
+                    f"encoder_layer_{index}",
+                    EncoderBlock(num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer),
+                )
+                for index in range(num_layers)
+            )
+        )
+        self.ln = norm_layer(hidden_dim)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 3:
+            raise ValueError(f"Expected (batch_size, seq_length, hidden_dim) got {tuple(input.shape)}")
+        return self.ln(self.layers(self.dropout(input + self.pos_embedding)))
+
+
+class VisionTransformer(nn.Module):
+    """`An Image is Worth 16x16 Words <https://arxiv.org/abs/2010.11929>`_.
+
+    Args:
+        image_size: side of the images.
+        patch_size: side of the patches that become tokens.
+        num_layers: blocks.
+        num_heads: heads of the attention.
+        hidden_dim: width of the tokens.
+        mlp_dim: width between the two linear layers of a block.
+        dropout: probability, all over.
+        attention_dropout: probability, in the attention.
+        num_classes: outputs.
+        representation_size: width of one more layer before the last; None for no such layer.
+        norm_layer: normalization.
+    """
+
+    def __init__(
+        self,
+        image_size: int,
+        patch_size: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        num_classes: int = 1000,
+        representation_size: int | None = None,
+        norm_layer: Layer = partial(nn.LayerNorm, eps=1e-6),  # noqa: B008
+    ) -> None:
+        super().__init__()
+        if image_size % patch_size != 0:
+            raise ValueError("Input shape indivisible by patch size!")
+        self.image_size = image_size
+        self.patch_size = patch_size
+        self.hidden_dim = hidden_dim
+        self.representation_size = representation_size
+        self.conv_proj = nn.Conv2d(3, hidden_dim, kernel_size=patch_size, stride=patch_size)
+        self.seq_length = (image_size // patch_size) ** 2 + 1
+        self.class_token = nn.Parameter(torch.zeros(1, 1, hidden_dim))
+        shape = (self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim)
+        self.encoder = Encoder(*shape, dropout, attention_dropout, norm_layer)
+        heads: OrderedDict[str, nn.Module] = OrderedDict()
+        if representation_size is not None:
+            heads["pre_logits"] = nn.Linear(hidden_dim, representation_size)
+            heads["act"] = nn.Tanh()
+        heads["head"] = nn.Linear(representation_size or hidden_dim, num_classes)
+        self.heads = nn.Sequential(heads)
+        self._initialize_weights()
+        self.register_load_state_dict_pre_hook(_rename_old_keys)
+
+    def _initialize_weights(self) -> None:
+        fan_in = self.conv_proj.in_channels * self.patch_size**2
+        nn.init.trunc_normal_(self.conv_proj.weight, std=math.sqrt(1 / fan_in))
+        nn.init.zeros_(self.conv_proj.bias)
+        if self.representation_size is not None:
+            pre_logits = self.heads.pre_logits
+            nn.init.trunc_normal_(pre_logits.weight, std=math.sqrt(1 / pre_logits.in_features))
+            nn.init.zeros_(pre_logits.bias)
+        nn.init.zeros_(self.heads.head.weight)
+        nn.init.zeros_(self.heads.head.bias)
+
+    def _tokens(self, x: Tensor) -> Tensor:
+        """The patches as tokens, row by row: ``(N, patches, hidden_dim)``."""
+        height, width = x.shape[-2:]
+        if height != self.image_size:
+            raise ValueError(f"Wrong image height! Expected {self.image_size} but got {height}!")
+        if width != self.image_size:
+            raise ValueError(f"Wrong image width! Expected {self.image_size} but got {width}!")
+        return self.conv_proj(x).flatten(2).permute(0, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        tokens = self._tokens(x)
+        class_token = self.class_token.expand(tokens.shape[0], -1, -1)
+        return self.heads(self.encoder(torch.cat([class_token, tokens], dim=1))[:, 0])
+
+
+def _rename_old_keys(module: VisionTransformer, state_dict: dict, *rest: object) -> None:
+    # The published weights are from when the two linear layers had names.
+    for key in list(state_dict):
+        new = re.sub(r"mlp\.linear_([12])\.", lambda match: f"mlp.{3 * int(match[1]) - 3}.", key)
+        if new != key:
+            state_dict[new] = state_dict.pop(key)
+
+
+_BICUBIC = {"interpolation": InterpolationMode.BICUBIC}
+
+
+class ViT_B_16_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("vit_b_16-c867db91", 86567656)
+    IMAGENET1K_SWAG_E2E_V1 = imagenet("vit_b_16_swag-9ac1b537", 86859496, 384, 384, **_BICUBIC)
+    IMAGENET1K_SWAG_LINEAR_V1 = imagenet("vit_b_16_lc_swag-4e70ced5", 86567656, 224, 224, **_BICUBIC)
+    DEFAULT = IMAGENET1K_V1
+
+
+class ViT_B_32_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("vit_b_32-d86f8d99", 88224232)
+    DEFAULT = IMAGENET1K_V1
+
+
+class ViT_L_16_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("vit_l_16-852ce7e3", 304326632, resize_size=242)
+    IMAGENET1K_SWAG_E2E_V1 = imagenet("vit_l_16_swag-4f3808c9", 305174504, 512, 512, **_BICUBIC)
+    IMAGENET1K_SWAG_LINEAR_V1 = imagenet("vit_l_16_lc_swag-4d563306", 304326632, 224, 224, **_BICUBIC)
+    DEFAULT = IMAGENET1K_V1
+
+
+class ViT_L_32_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet("vit_l_32-c7638314", 306535400)
+    DEFAULT = IMAGENET1K_V1
+
+
+class ViT_H_14_Weights(WeightsEnum):
+    IMAGENET1K_SWAG_E2E_V1 = imagenet("vit_h_14_swag-80465313", 633470440, 518, 518, **_BICUBIC)
+    IMAGENET1K_SWAG_LINEAR_V1 = imagenet("vit_h_14_lc_swag-c1eb923e", 632045800, 224, 224, **_BICUBIC)
+    DEFAULT = IMAGENET1K_SWAG_E2E_V1
+
+
+def _vit(
+    shape: tuple[int, int, int, int, int], weights: WeightsEnum | None, progress: bool, **kwargs: Any
+) -> VisionTransformer:
+    """From patch size, layers, heads and the two widths. Weights say the size of the images, too."""
+    if weights is not None:
+        fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
+        fix_argument(kwargs, "image_size", weights.transforms.keywords["crop_size"])
+    model = VisionTransformer(kwargs.pop("image_size", 224), *shape, **kwargs)
+    if weights is not None:
+        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
+    return model
+
+
+@register_model(ViT_B_16_Weights, loads=True)
+def vit_b_16(**kwargs: Any) -> VisionTransformer:
+    """The base transformer on patches of 16 x 16; further arguments are those of :class:`VisionTransformer`."""
+    return _vit((16, 12, 12, 768, 3072), **kwargs)
+
+
+@register_model(ViT_B_32_Weights, loads=True)
+def vit_b_32(**kwargs: Any) -> VisionTransformer:
+    """The base transformer on patches of 32 x 32; further arguments are those of :class:`VisionTransformer`."""
+    return _vit((32, 12, 12, 768, 3072), **kwargs)
+
+
+@register_model(ViT_L_16_Weights, loads=True)
+def vit_l_16(**kwargs: Any) -> VisionTransformer:
+    """The large transformer on patches of 16 x 16; further arguments are those of :class:`VisionTransformer`."""
+    return _vit((16, 24, 16, 1024, 4096), **kwargs)
+
+
+@register_model(ViT_L_32_Weights, loads=True)
+def vit_l_32(**kwargs: Any) -> VisionTransformer:
+    """The large transformer on patches of 32 x 32; further arguments are those of :class:`VisionTransformer`."""
+    return _vit((32, 24, 16, 1024, 4096), **kwargs)
+
+
+@register_model(ViT_H_14_Weights, loads=True)
+def vit_h_14(**kwargs: Any) -> VisionTransformer:
+    """The huge transformer on patches of 14 x 14; further arguments are those of :class:`VisionTransformer`."""
+    return _vit((14, 32, 16, 1280, 5120), **kwargs)
+
+
+def interpolate_embeddings(
+    image_size: int,
+    patch_size: int,
+    model_state: OrderedDict[str, Tensor],
+    interpolation_mode: str = "bicubic",
+    reset_heads: bool = False,
+) -> OrderedDict[str, Tensor]:
+    """Weights for images of another size: the embeddings of places are interpolated.
+
+    Args:
+        image_size: side of the new images.
+        patch_size: side of the patches.
+        model_state: the weights.
+        interpolation_mode: how.
+        reset_heads: leave the last layers out.
+    """
+    name = "encoder.pos_embedding"
+    class_place, places = model_state[name][:, :1], model_state[name][:, 1:]
+    old_side, new_side = math.isqrt(places.shape[1]), image_size // patch_size
+    if old_side**2 != places.shape[1]:
+        raise ValueError(f"the number of patches ({places.shape[1]}) is not a square: the images were not square")
+    if old_side == new_side:
+        return model_state
+    square = places.permute(0, 2, 1).reshape(1, -1, old_side, old_side)
+    resized = nn.functional.interpolate(square, size=new_side, mode=interpolation_mode, align_corners=True)
+    state = model_state.copy()
+    state[name] = torch.cat([class_place, resized.flatten(2).permute(0, 2, 1)], dim=1)
+    if reset_heads:
+        return OrderedDict((key, value) for key, value in state.items() if not key.startswith("heads"))
+    return state

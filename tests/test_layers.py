@@ -1,11 +1,13 @@
 """Layers against formulas in NumPy."""
 
+import copy
 import itertools
 import math
 
-import flambeau as torch
 import numpy as np
 import pytest
+
+import flambeau as torch
 from flambeau import nn
 
 rng = np.random.default_rng(0)
@@ -323,7 +325,7 @@ def test_alpha_dropout_keeps_mean_and_variance(name):
 
 
 def test_dropout_probability_is_checked():
-    with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1, but got -0.1"):
+    with pytest.raises(ValueError, match=r"dropout probability has to be between 0 and 1, but got -0\.1"):
         nn.Dropout(-0.1)
 
 
@@ -731,3 +733,11 @@ def test_lazy_layers_take_their_shape_from_the_input(name, args, shape, printed)
     again.load_state_dict(layer.state_dict())
     x = floats(*shape)
     np.testing.assert_allclose(call(again.eval(), x), call(layer.eval(), x), **CLOSE)
+
+
+def test_copies_of_lazy_layers_are_independent():
+    layer = nn.LazyLinear(2)
+    twin = copy.deepcopy(layer)
+    assert call(twin, floats(4, 3)).shape == (4, 2) and type(twin) is nn.Linear
+    assert layer.has_uninitialized_params() and call(layer, floats(4, 5)).shape == (4, 2)
+    assert layer.in_features == 5 and twin.in_features == 3 and not twin._forward_pre_hooks

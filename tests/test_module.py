@@ -7,9 +7,10 @@ import warnings
 import weakref
 from collections import OrderedDict
 
-import flambeau as torch
 import numpy as np
 import pytest
+
+import flambeau as torch
 from flambeau import nn
 
 
@@ -196,9 +197,9 @@ def test_getting_and_setting_by_path():
     assert isinstance(net.head.extra, nn.Tanh)
     with pytest.raises(AttributeError, match="Sequential has no attribute `9`"):
         net.set_submodule("head.9", nn.Tanh(), strict=True)
-    with pytest.raises(AttributeError, match="`mean` is not an nn.Module"):
+    with pytest.raises(AttributeError, match=r"`mean` is not an nn\.Module"):
         net.get_submodule("mean")
-    with pytest.raises(AttributeError, match="`hidden` is not an nn.Parameter"):
+    with pytest.raises(AttributeError, match=r"`hidden` is not an nn\.Parameter"):
         net.get_parameter("hidden")
 
 
@@ -577,7 +578,7 @@ def test_module_list():
     layers += [nn.ReLU()]
     assert len(layers) == 6 and isinstance(layers[0], nn.Tanh) and isinstance(layers[1:3], nn.ModuleList)
     del layers[0]
-    assert list(layers._modules) == ["0", "1", "2", "3", "4"] and len(layers + [nn.ReLU()]) == 6
+    assert list(layers._modules) == ["0", "1", "2", "3", "4"] and len(layers + nn.ModuleList([nn.ReLU()])) == 6
     assert repr(layers) == ("ModuleList(\n  (0-2): 3 x Linear(in_features=1, out_features=1, bias=True)\n  (3-4): 2 x ReLU()\n)")
 
 
@@ -626,3 +627,11 @@ def test_container_is_deprecated(count):
     with pytest.warns(FutureWarning, match="is deprecated"):
         container = nn.Container(**{f"layer{number}": nn.ReLU() for number in range(count)})
     assert len(list(container.children())) == count
+
+
+def test_removing_the_last_hook_restores_the_short_call():
+    layer = nn.Identity()
+    handle = layer.register_forward_hook(double_output)
+    assert layer(1) == 2 and layer._has_hooks
+    handle.remove()
+    assert layer(1) == 1 and not layer._has_hooks

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 
-import flambeau as torch
 import numpy as np
 import pytest
+
+import flambeau as torch
 
 optim = torch.optim
 SHAPES = [(3,), (2, 4), (), (5, 1), (0,), (7,), (1, 1, 1), (3, 2)]

@@ -522,7 +522,7 @@ ERRORS = [
     lambda lib: lib.nn.TransformerEncoderLayer(4, 2, activation="tanh"),
     lambda lib: lib.nn.Transformer(4, 2)(lib.ones(3, 2, 4), lib.ones(3, 1, 4)),
     lambda lib: lib.nn.Sequential(lib.nn.ReLU())[3],
-    lambda lib: lib.nn.Sequential() + [lib.nn.ReLU()],
+    lambda lib: lib.nn.Sequential().__add__([lib.nn.ReLU()]),
     lambda lib: lib.nn.ModuleList(3),
     lambda lib: lib.nn.ModuleDict([(1, 2, 3)]),
     lambda lib: lib.nn.ParameterList(lib.ones(2)),

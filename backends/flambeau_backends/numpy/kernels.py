@@ -185,3 +185,26 @@ def sort(input: Any, dim: int, descending: bool) -> Any:
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
     where = _argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)]
     return np.take_along_axis(input, where, axis=dim), where
+
+
+@kernel
+def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
+    made = input.copy()
+    where = list(np.ogrid[tuple(slice(0, length) for length in index.shape)])
+    where[dim] = index
+    made[tuple(where)] = src[tuple(slice(0, length) for length in index.shape)]
+    return made
+
+
+@kernel
+def index_put_add(input: Any, values: Any, index: Any) -> Any:
+    made = input.copy()
+    np.add.at(made, index, values)
+    return made
+
+
+@kernel
+def diagonal_(input: Any, offset: int, dim1: int, dim2: int) -> Any:
+    made = np.diagonal(input, offset, dim1, dim2)
+    made.flags.writeable = input.flags.writeable  # NumPy's is read-only
+    return made

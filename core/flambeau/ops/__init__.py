@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from . import (  # noqa: F401
+    activation,
     arithmetic,
     comparison,
     conversion,
     convolution,
+    error_function,
     indexing,
     joining,
     linear,
@@ -18,6 +20,7 @@ from . import (  # noqa: F401
     pooling,
     reductions,
     sampling,
+    scatter,
     softmax,
     sorting,
     views,

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..op import composite, op
-from .._tensor import Tensor
+from .._tensor import Tensor, alias
 
 __all__ = ["as_shape", "inferred_shape", "wrap_dim"]
 
@@ -542,3 +542,115 @@ op(
 )  # fmt: skip
 op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
 
+
+
+# --- triangles, corners, blocks -----------------------------------------------------------------------------------
+
+
+def _triangle(name: str) -> Any:
+    record = op(
+        name, lambda xp, input, /, diagonal=0: getattr(xp, name)(input, k=diagonal), public=False, method=False,
+        input=lambda F, g, diagonal: getattr(F, name)(g, diagonal),
+    )  # fmt: skip
+
+    def function(input: Tensor, diagonal: int = 0) -> Tensor:
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return record(input, diagonal)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    side = "lower" if name == "tril" else "upper"
+    function.__doc__ = f"The {side} triangle of matrices, the rest 0; ``diagonal`` moves its edge."
+    return composite(function, inplace=True, out=True)
+
+
+tril, triu = _triangle("tril"), _triangle("triu")
+
+_unfolded = _view(
+    "unfold", lambda xp, input, /, dim, size, step, backend: _windows(input, dim, size, step, backend),
+    lambda F, g, input_shape, dim, size, step, backend: F.unfold_backward(g, input_shape, dim, size, step, backend),
+)  # fmt: skip
+
+
+def _windows(input: Any, dim: int, size: int, step: int, backend: Any) -> Any:
+    shape, strides = list(input.shape), list(backend.strides(input))
+    count = (shape[dim] - size) // step + 1
+    flat, offset = backend.root(input)
+    new_shape = [*shape[:dim], count, *shape[dim + 1 :], size]
+    new_strides = [*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim]]
+    return backend.as_strided(flat, new_shape, new_strides, offset)
+
+
+def _unfold_backward_forward(xp: Any, input: Any, /, shape: Any, dim: int, size: int, step: int, backend: Any) -> Any:
+    made = xp.zeros(tuple(shape), dtype=input.dtype)
+    before: tuple[Any, ...] = (slice(None),) * dim
+    for position in range(size):
+        index = (*before, slice(position, position + (input.shape[dim] - 1) * step + 1, step))
+        part = xp.zeros(tuple(shape), dtype=input.dtype)
+        part[index] = input[..., position]
+        made = made + part
+    return made
+
+
+op(
+    "unfold_backward", _unfold_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, dim, size, step, backend: F.unfold(F.contiguous(g), dim, size, step, backend),
+)  # fmt: skip
+
+
+def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A view of all windows of length ``size``, ``step`` apart, along a dimension; they become the last one."""
+    if not self.ndim:
+        return _unfold_method(self.reshape(1), 0, size, step).reshape(size)  # type: ignore[attr-defined, no-any-return]
+    dim = wrap_dim(dimension, self.ndim)
+    if size > self.shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return _unfolded(self, dim, size, step, self._kind.backend)  # type: ignore[no-any-return]
+
+
+Tensor.unfold = _unfold_method  # type: ignore[attr-defined]
+
+
+# --- in place: the tensor becomes another view of its memory ------------------------------------------------------
+
+
+def _becomes(name: str, view: Any) -> None:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        from ..inplace import check_writable
+
+        check_writable(self)
+        before = alias(self)
+        before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
+        seen = view(before, *args, **kwargs)
+        if seen is not before:
+            self._array, self._node, self._requires_grad = seen._array, seen._node, seen._requires_grad
+            self._storage, self._view = seen._storage, (None if self._view is None else seen._view)
+            self._bump_version()
+        return self
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place form of :func:`{name.rstrip('_')}`: the tensor itself gets the new shape."
+    setattr(Tensor, name, method)
+
+
+for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", transpose), ("swapdims_", transpose),
+                         ("squeeze_", squeeze), ("unsqueeze_", unsqueeze)):  # fmt: skip
+    _becomes(_name, _function)
+
+
+@composite
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """Sum to a shape that can be broadcast to this one."""
+    from ..autograd.engine import sum_to_size as summed
+    from ..dispatch import broadcast_shapes
+
+    shape = as_shape(size)
+    try:
+        fits = tuple(broadcast_shapes(shape, input.shape)) == tuple(input.shape)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
+    return summed(input, shape)  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flambeau import Tensor
 
 
-def that(valid: bool, message: str) -> None:
+def that(valid: bool | Tensor, message: str) -> None:
     """Raise ValueError with the message unless an option is valid."""
     if not valid:
         raise ValueError(message)

@@ -41,7 +41,7 @@ class FirstOrder(Optimizer):
     rule: ClassVar[Callable[..., None]]
 
     flattens: ClassVar[bool] = True
-    """Whether the rule treats all elements alike, with several calls, so that small parameters may be joined."""
+    """Whether the rule treats all elements alike, with many calls, so that small parameters are joined."""
 
     scalars: ClassVar[tuple[str, ...]] = ("step",)
     """The entries of the state that are 0-d tensors, and were numbers in older versions."""
@@ -160,14 +160,15 @@ def descent(
 def real_views(
     params: list[Tensor], grads: list[Tensor], states: list[State]
 ) -> Iterable[tuple[Tensor, Tensor, State]]:
-    """Pair up parameters, gradients and states, complex ones as real tensors with one dimension more."""
+    """Pair up parameters, gradients and states, in real views."""
     if not any(param.is_complex() for param in params):
         return zip(params, grads, states, strict=True)
-    views = [{key: _real_view(value) for key, value in state.items()} for state in states]
-    return zip(map(_real_view, params), map(_real_view, grads), views, strict=True)
+    views = [{key: real_view(value) for key, value in state.items()} for state in states]
+    return zip(map(real_view, params), map(real_view, grads), views, strict=True)
 
 
-def _real_view(x: Tensor) -> Tensor:
+def real_view(x: Tensor) -> Tensor:
+    """Return a tensor, if it is complex as a real one with a last dimension of size 2."""
     return torch.view_as_real(x) if x.is_complex() else x
 
 

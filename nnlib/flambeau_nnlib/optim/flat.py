@@ -1,7 +1,7 @@
 """Small parameters laid end to end, so that one update serves them all.
 
-What the update of a few numbers costs is the calls.  Small parameters are therefore copied into one vector, with their
-gradients, updated as one, and copied back; their states are views of vectors, which need no copying.
+What the update of a few numbers costs is the calls.  Small parameters are therefore copied into one vector,
+with their gradients, updated as one, and copied back; their states are views of vectors for good.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FEWEST = 4
 """The number of parameters that it takes to be faster."""
 
 LARGEST, LONGEST = 1 << 12, 1 << 16
-"""Elements of a parameter, and of a vector, up to which copying costs less than calls, in the caches of a CPU."""
+"""Elements of a parameter, and of a vector, up to which copying is faster, in the caches of a CPU."""
 
 ON_DEVICES = 1 << 8
 """How many times more that is on other devices, whose calls cost more."""
@@ -83,7 +83,7 @@ class Flattener:
 
 
 class Bundle:
-    """Parameters that are updated as one: of one device and dtype, and with the same numbers in their states."""
+    """Parameters that are updated as one: of one device and dtype, with the same numbers in their states."""
 
     def __init__(
         self, indices: list[int], params: list[Tensor], states: list[State], scalars: tuple[str, ...]

@@ -9,7 +9,7 @@ import flambeau as torch
 from flambeau import Tensor
 
 from . import check
-from .first_order import Scalar
+from .first_order import Scalar, real_view
 from .line_search import Point, StrongWolfe
 from .optimizer import Optimizer, Params, State
 
@@ -137,10 +137,10 @@ class LBFGS(Optimizer):
 
     def _flat_grad(self) -> Tensor:
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._params]
-        return torch.cat([_real_view(grad).reshape(-1) for grad in grads])
+        return torch.cat([real_view(grad).reshape(-1) for grad in grads])
 
     def _move(self, direction: Tensor, t: float) -> None:
-        params = [_real_view(p) for p in self._params]
+        params = [real_view(p) for p in self._params]
         for p, piece in zip(params, direction.split([p.numel() for p in params]), strict=True):
             p.add_(piece.view_as(p), alpha=t)
 
@@ -159,10 +159,6 @@ class LBFGS(Optimizer):
             return Point(t, loss, grad, grad.dot(direction).item())
 
         return StrongWolfe(evaluate, start, _largest(direction), max_evals)
-
-
-def _real_view(x: Tensor) -> Tensor:
-    return torch.view_as_real(x) if x.is_complex() else x
 
 
 def _largest(x: Tensor) -> float:

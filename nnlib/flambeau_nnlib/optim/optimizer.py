@@ -10,10 +10,9 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from flambeau.utils.hooks import RemovableHandle
-
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.utils.hooks import RemovableHandle
 
 __all__ = [
     "Optimizer",
@@ -25,6 +24,8 @@ __all__ = [
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 Group = dict[str, Any]
 State = dict[str, Any]
+Hook = Callable[..., Any]
+Hooks = OrderedDict[int, Hook]
 
 
 class _Required:
@@ -35,11 +36,11 @@ class _Required:
 required: Any = _Required()
 """The default of an option that every parameter group must give a value for."""
 
-_global_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
-_global_post_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_pre_hooks: Hooks = OrderedDict()
+_global_post_hooks: Hooks = OrderedDict()
 
 
-def _register(hooks: OrderedDict[int, Callable], hook: Callable, prepend: bool = False) -> RemovableHandle:
+def _register(hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -47,12 +48,12 @@ def _register(hooks: OrderedDict[int, Callable], hook: Callable, prepend: bool =
     return handle
 
 
-def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
+def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer."""
     return _register(_global_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
+def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after each step of every optimizer."""
     return _register(_global_post_hooks, hook)
 
@@ -86,8 +87,15 @@ class Optimizer:
     [0.5, 0.5]
     """
 
-    OptimizerPreHook = Callable[["Optimizer", tuple, dict], tuple[tuple, dict] | None]
-    OptimizerPostHook = Callable[["Optimizer", tuple, dict], None]
+    OptimizerPreHook = Callable[["Optimizer", Any, Any], tuple[Any, Any] | None]
+    OptimizerPostHook = Callable[["Optimizer", Any, Any], None]
+
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -161,7 +169,7 @@ class Optimizer:
                     p.grad.zero_()
 
     @staticmethod
-    def profile_hook_step(func: Callable) -> Callable:
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a ``step`` in the registered hooks, as is done for every subclass that defines one."""
 
         @functools.wraps(func)
@@ -193,19 +201,19 @@ class Optimizer:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
         return _register(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before each `state_dict`."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after each `state_dict`; it may return another one."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before each `load_state_dict`; it may return another one."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after each `load_state_dict`."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 

@@ -123,7 +123,8 @@ def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Cal
                 return build(weights=weights, progress=progress, **kwargs)
             if weights is None:
                 return build(**kwargs)
-            fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
+            if weights.meta["categories"] is not None:
+                fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
             model = build(**kwargs)
             model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
             return model

@@ -15,7 +15,7 @@ __all__ = ["COCO_CATEGORIES", "VOC_CATEGORIES", "imagenet", "imagenet_categories
 
 @cache
 def imagenet_categories() -> list[str]:
-    """The 1,000 classes of ImageNet, in the order of their numbers."""
+    """The 1,000 classes of ImageNet, in the order of their numbers: the first name of each in WordNet."""
     return Path(__file__).with_name("imagenet_categories.txt").read_text(encoding="utf-8").splitlines()
 
 

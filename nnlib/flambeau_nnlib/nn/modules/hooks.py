@@ -50,6 +50,10 @@ class GlobalHooks:
 GLOBAL = GlobalHooks()
 
 
+def has_call_hooks(owner: Any) -> bool:
+    return bool(owner._forward_pre_hooks or owner._forward_hooks or owner._backward_pre_hooks or owner._backward_hooks)
+
+
 def add_hook(hooks: OrderedDict, hook: Callable, prepend: bool = False, **flags: OrderedDict) -> RemovableHandle:
     """Put `hook` into `hooks`, and its id into each of the `flags`; the handle removes it from all of them."""
     handle = RemovableHandle(hooks, extra_dict=list(flags.values()))
@@ -141,6 +145,9 @@ class Hookable:
         return add_hook(self._backward_hooks, hook)
 
     def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
+        if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
+            self.__dict__.pop("_has_hooks", None)  # all were removed: the next call takes the short way
+            return self.forward(*args, **kwargs)
         result = None
         called: set[int] = set()
         try:

@@ -12,7 +12,7 @@ from .function import LambdaLR, MultiplicativeLR
 from .one_cycle import OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler
-from .scheduler import LRScheduler as _LRScheduler  # its name before 2.0, which programs subclass
+from .scheduler import _LRScheduler as _LRScheduler
 
 __all__ = [
     "ChainedScheduler",
@@ -31,5 +31,4 @@ __all__ = [
     "ReduceLROnPlateau",
     "SequentialLR",
     "StepLR",
-    "_LRScheduler",
 ]

@@ -151,6 +151,9 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
 
+_LRScheduler = LRScheduler  # its name before 2.0, which programs subclass
+
+
 def check_optimizer(optimizer: Any) -> None:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -195,7 +198,7 @@ def _raised(scheduler: LRScheduler, flag: str) -> Iterator[None]:
         setattr(scheduler, flag, False)
 
 
-def _watch_step(optimizer: Optimizer) -> None:
+def _watch_step(optimizer: Any) -> None:
     """Have the optimizer note that its ``step`` was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
@@ -208,5 +211,5 @@ def _watch_step(optimizer: Optimizer) -> None:
         optimizer._opt_called = True
         return step(optimizer, *args, **kwargs)
 
-    watched_step._wrapped_by_lr_sched = True
+    watched_step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = watched_step

@@ -1,0 +1,354 @@
+"""Activations: the nonlinear functions between layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..inplace import in_place
+from ..op import PUBLIC, composite, op
+from .._tensor import Tensor
+from .formula import formula
+from .error_function import erf_forward
+from .pointwise import relu, sigmoid
+
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh",
+    "hardtanh_", "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "mish_", "prelu", "relu6", "relu6_", "relu_", "rrelu", "rrelu_",
+    "selu", "selu_", "silu", "silu_", "softplus", "softshrink", "threshold", "threshold_",
+]  # fmt: skip
+
+
+def _activation(name: str, forward: Any, rule: Any, backward_name: str | None = None, promote: str = "accumulate") -> Any:
+    return op(name, forward, promote=promote, public=False, method=False, out=False, input=rule,
+              **({"backward_name": backward_name} if backward_name else {}))  # fmt: skip
+
+
+def _needs_floats(name: str, input: Tensor) -> None:
+    if input._kind.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f'"{name}" not implemented for \'{input.dtype.legacy_name}\'')
+
+
+def _zero(xp: Any, input: Any) -> Any:
+    return xp.zeros((), dtype=input.dtype)
+
+
+# --- rectifiers ---------------------------------------------------------------------------------------------------
+
+relu_ = in_place("relu", relu)
+relu_.__name__ = "relu_"
+PUBLIC["relu_"] = relu_
+
+_leaky_relu = _activation(
+    "leaky_relu", lambda xp, input, /, negative_slope: xp.where(input > 0, input, input * negative_slope),
+    lambda F, g, input, negative_slope: F.where(input > 0, g, g * negative_slope), promote="same",
+)  # fmt: skip
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """The element where it is positive, else ``negative_slope`` times it."""
+    _needs_floats("leaky_relu_cpu", input)
+    return _leaky_relu(input, negative_slope)  # type: ignore[no-any-return]
+
+
+leaky_relu_ = in_place("leaky_relu", leaky_relu)
+
+_prelu = op(
+    "prelu_kernel", lambda xp, input, weight: xp.where(input > 0, input, weight * input),
+    promote="same", public=False, method=False, out=False,
+    input=lambda F, g, input, weight: F.where(input > 0, g, g * weight),
+    weight=lambda F, g, input: F.masked(g * input, input <= 0),
+)  # fmt: skip
+
+
+@composite
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """The element where it is positive, else ``weight`` times it: one weight, or one for each channel (dimension 1)."""
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
+    if weight.numel() != 1:
+        if not input.ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if channels != weight.numel():
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                               f"{weight.numel()} and channel size = {channels}.")  # fmt: skip
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    shape = (1, -1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else (1,) * input.ndim
+    return _prelu(input, weight.reshape(shape))  # type: ignore
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
+    """Leaky ReLU with, while training, a random slope for each element, even between ``lower`` and ``upper``."""
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2)
+    drawn = input.detach().new_empty(input.shape)  # type: ignore[attr-defined]
+    negative = input.detach() <= 0
+    count = int(negative.sum())  # type: ignore[union-attr]
+    slopes = input.new_empty(count).uniform_(lower, upper, generator=generator)  # type: ignore[attr-defined]
+    drawn.fill_(1.0)[negative] = slopes
+    return _scaled_where_drawn(input, drawn)  # type: ignore[no-any-return]
+
+
+_scaled_where_drawn = op(
+    "rrelu_with_noise", lambda xp, input, noise: input * noise, public=False, method=False, out=False,
+    input=lambda F, g, noise: g * noise,
+)  # fmt: skip
+
+
+# --- exponential units --------------------------------------------------------------------------------------------
+
+
+def _elu_forward(xp: Any, input: Any, /, alpha: float, scale: float, input_scale: float) -> Any:
+    negative = xp.minimum(input, _zero(xp, input))
+    return xp.where(input > 0, input * scale, xp.expm1(negative * input_scale) * (alpha * scale))
+
+
+def _elu_grad(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    slope = F.exp(F.masked(input, input <= 0) * input_scale) * (alpha * scale * input_scale)
+    return F.where(input > 0, g * scale, g * slope)
+
+
+_elu = _activation("elu", _elu_forward, _elu_grad)
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``x`` where positive, else ``alpha * (exp(x) - 1)`` (Clevert et al. 2015, "Fast and accurate deep network learning")."""
+    _needs_floats("elu_cpu", input)
+    return _elu(input, alpha, 1.0, 1.0)  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def selu(input: Tensor) -> Tensor:
+    """A scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017, "Self-normalizing neural networks")."""
+    _needs_floats("elu_cpu", input)
+    return _elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0)  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)`` (Barron 2017, "Continuously differentiable ELUs")."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    _needs_floats("elu_cpu", input)
+    return _elu(input, alpha, 1.0, 1.0 / alpha)  # type: ignore[no-any-return]
+
+
+# --- piecewise linear ---------------------------------------------------------------------------------------------
+
+_hardtanh = _activation(
+    "hardtanh", lambda xp, input, /, low, high: xp.clip(input, low, high),
+    lambda F, g, input, low, high: F.masked(g, (input > low) & (input < high)), promote="same",
+)  # fmt: skip
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """The element brought into ``[min_val, max_val]``."""
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return _hardtanh(input, min_val, max_val)  # type: ignore[no-any-return]
+
+
+def relu6(input: Tensor) -> Tensor:
+    """The element brought into ``[0, 6]``."""
+    return _hardtanh(input, 0, 6)  # type: ignore[no-any-return]
+
+
+_hardsigmoid = _activation(
+    "hardsigmoid", lambda xp, input: xp.clip(input / 6 + 0.5, 0.0, 1.0),
+    lambda F, g, input: F.masked(g / 6, (input > -3) & (input < 3)),
+)  # fmt: skip
+_hardswish = _activation(
+    "hardswish", lambda xp, input: input * xp.clip(input + 3.0, 0.0, 6.0) / 6,
+    lambda F, g, input: g * F.where(input <= -3, 0.0, F.where(input < 3, input / 3 + 0.5, 1.0)),
+)  # fmt: skip
+
+
+def hardsigmoid(input: Tensor) -> Tensor:
+    """``x / 6 + 1 / 2``, brought into ``[0, 1]``."""
+    _needs_floats("hardsigmoid", input)
+    return _hardsigmoid(input)  # type: ignore[no-any-return]
+
+
+def hardswish(input: Tensor) -> Tensor:
+    """``x * hardsigmoid(x)`` (Howard et al. 2019, "Searching for MobileNetV3")."""
+    _needs_floats("hardswish", input)
+    return _hardswish(input)  # type: ignore[no-any-return]
+
+
+_threshold = _activation(
+    "threshold", lambda xp, input, /, threshold, value: xp.where(input > threshold, input, xp.asarray(value, dtype=input.dtype)),
+    lambda F, g, input, threshold: F.masked(g, input > threshold), promote="same",
+)  # fmt: skip
+
+
+@composite(method=False)
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """The element where it is above ``threshold``, else ``value``."""
+    return _threshold(input, threshold, value)  # type: ignore[no-any-return]
+
+
+_hardshrink = _activation(
+    "hard_shrink", lambda xp, input, /, lambd: xp.where((input >= -lambd) & (input <= lambd), _zero(xp, input), input),
+    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd)), "HardshrinkBackward0", "same",
+)  # fmt: skip
+_softshrink = _activation(
+    "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
+    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd)), promote="same",
+)  # fmt: skip
+
+
+@composite
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """The element where it is farther than ``lambd`` from 0, else 0."""
+    return _hardshrink(input, lambd)  # type: ignore[no-any-return]
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """The element brought nearer to 0 by ``lambd``, or to 0."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return _softshrink(input, lambd)  # type: ignore[no-any-return]
+
+
+# --- smooth units -------------------------------------------------------------------------------------------------
+
+
+@formula
+def silu_backward(F: Any, g: Any, input: Any) -> Any:
+    gate = F.sigmoid(input)
+    return g * (gate * (1 + input * (1 - gate)))
+
+
+_silu = _activation(
+    "silu", lambda xp, input: input * (0.5 * xp.tanh(0.5 * input) + 0.5), lambda F, g, input: silu_backward(F, g, input))
+
+
+def silu(input: Tensor) -> Tensor:
+    """``x * sigmoid(x)`` (Hendrycks & Gimpel 2016, "Gaussian error linear units"; also known as swish)."""
+    _needs_floats("silu_cpu", input)
+    return _silu(input)  # type: ignore[no-any-return]
+
+
+def _softplus_of(xp: Any, input: Any) -> Any:
+    """``log(1 + exp(x))`` without overflow."""
+    return xp.maximum(input, _zero(xp, input)) + xp.log1p(xp.exp(-xp.abs(input)))
+
+
+def _mish_grad(F: Any, g: Any, input: Any) -> Any:
+    bent = F.tanh(F.softplus(input, 1.0, 20.0))
+    return g * (bent + input * F.sigmoid(input) * (1 - bent * bent))
+
+
+_mish = _activation("mish", lambda xp, input: input * xp.tanh(_softplus_of(xp, input)), _mish_grad)
+
+
+def mish(input: Tensor) -> Tensor:
+    """``x * tanh(softplus(x))`` (Misra 2019, "Mish: a self regularized non-monotonic neural activation function")."""
+    _needs_floats("mish_cpu", input)
+    return _mish(input)  # type: ignore[no-any-return]
+
+
+_softplus = _activation(
+    "softplus",
+    lambda xp, input, /, beta, threshold: xp.where(input * beta > threshold, input, _softplus_of(xp, input * beta) / beta),
+    lambda F, g, input, beta, threshold: F.where(input * beta > threshold, g, g * F.sigmoid(input * beta)),
+)  # fmt: skip
+_logsigmoid = _activation(
+    "log_sigmoid", lambda xp, input: -_softplus_of(xp, -input), lambda F, g, input: g * F.sigmoid(-input))
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * x)) / beta``; the element itself where ``beta * x`` is above ``threshold``."""
+    _needs_floats("softplus_cpu", input)
+    return _softplus(input, beta, threshold)  # type: ignore[no-any-return]
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """The logarithm of the sigmoid, without underflow."""
+    _needs_floats("log_sigmoid_cpu", input)
+    return _logsigmoid(input)  # type: ignore[no-any-return]
+
+
+# --- GELU ---------------------------------------------------------------------------------------------------------
+
+
+def _gelu_forward(xp: Any, input: Any) -> Any:
+    return 0.5 * input * (1 + erf_forward(xp, input * math.sqrt(0.5)))
+
+
+@formula
+def gelu_backward(F: Any, g: Any, input: Any) -> Any:
+    below = 0.5 * (1 + F.erf(input * math.sqrt(0.5)))  # how much of the normal distribution lies below
+    density = F.exp(-0.5 * input * input) / math.sqrt(2 * math.pi)
+    return g * (below + input * density)
+
+
+_TANH_SCALE, _CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+def _gelu_tanh_forward(xp: Any, input: Any) -> Any:
+    return 0.5 * input * (1 + xp.tanh(_TANH_SCALE * (input + _CUBE * input * input * input)))
+
+
+@formula
+def gelu_tanh_backward(F: Any, g: Any, input: Any) -> Any:
+    bent = F.tanh(_TANH_SCALE * (input + _CUBE * input * input * input))
+    slope = _TANH_SCALE * (1 + 3 * _CUBE * input * input)
+    return g * (0.5 * (1 + bent) + 0.5 * input * (1 - bent * bent) * slope)
+
+
+_gelu = _activation("gelu", _gelu_forward, lambda F, g, input: gelu_backward(F, g, input))
+_gelu_tanh = _activation("gelu_tanh", _gelu_tanh_forward, lambda F, g, input: gelu_tanh_backward(F, g, input), "GeluBackward0")
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """``x`` times the normal distribution up to ``x`` (Hendrycks & Gimpel 2016, "Gaussian error linear units").
+
+    ``approximate="tanh"`` takes the paper's approximation of the distribution by a tanh.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+    _needs_floats("GeluKernelImpl", input)
+    if approximate == "none":
+        return _gelu(input)  # type: ignore[no-any-return]
+    if approximate == "tanh":
+        return _gelu_tanh(input)  # type: ignore[no-any-return]
+    raise RuntimeError("approximate argument must be either none or tanh.")
+
+
+# --- gates --------------------------------------------------------------------------------------------------------
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """One half of ``dim`` times the sigmoid of the other (Dauphin et al. 2017, "Language modeling with gated CNNs")."""
+    from .views import wrap_dim
+
+    if not input.ndim:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    length = input.shape[wrap_dim(dim, input.ndim)]
+    if length % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
+    value, gate = input.chunk(2, dim)  # type: ignore[attr-defined]
+    return value * sigmoid(gate)  # type: ignore[no-any-return]
+
+
+# --- in place -----------------------------------------------------------------------------------------------------
+
+celu_, elu_, selu_ = in_place("celu", celu), in_place("elu", elu), in_place("selu", selu)
+hardtanh_, relu6_, threshold_ = in_place("hardtanh", hardtanh), in_place("relu6", relu6), in_place("threshold", threshold)
+hardsigmoid_, hardswish_ = in_place("hardsigmoid", hardsigmoid), in_place("hardswish", hardswish)
+silu_, mish_, rrelu_ = in_place("silu", silu), in_place("mish", mish), in_place("rrelu", rrelu)
+for _function in (celu_, rrelu, rrelu_, selu_, threshold_):
+    PUBLIC[_function.__name__] = _function

@@ -1,0 +1,375 @@
+"""Writing by index: ``scatter``, ``index_add``, ``index_put``, ``put``, and views put back (``select_scatter``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from .._tensor import Tensor
+from ..op import composite, op
+from .indexing import _check_gather, _scatter_add, scatter_add
+from .views import diagonal, wrap_dim
+
+# --- scatter ------------------------------------------------------------------------------------------------------
+
+
+def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """For every element of ``index``, its place in a flattened tensor of ``shape``."""
+    place = xp.zeros_like(index)
+    for each, length in enumerate(shape):
+        if each == dim:
+            coordinate = index
+        else:
+            view = [1] * index.ndim
+            view[each] = index.shape[each]
+            coordinate = xp.reshape(xp.arange(index.shape[each], dtype=index.dtype), tuple(view))
+        place = place * length + coordinate
+    return place
+
+
+def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
+    """The last write to a place wins, as if the writes came one after another."""
+    place = xp.reshape(_positions(xp, index, dim, input.shape), (-1,))
+    source = xp.reshape(src[tuple(slice(0, each) for each in index.shape)], (-1,))
+    order = xp.argsort(place, stable=True)
+    ordered = xp.take(place, order)
+    size = 1
+    for each in input.shape:
+        size *= each
+    last = xp.searchsorted(ordered, xp.arange(size, dtype=ordered.dtype), side="right") - 1
+    clipped = xp.where(last < 0, xp.zeros_like(last), last)
+    hit = (last >= 0) & (xp.take(ordered, clipped) == xp.arange(size, dtype=ordered.dtype)) if place.shape[0] else xp.zeros(size, dtype=xp.bool)
+    flat = xp.reshape(input, (-1,))
+    if not place.shape[0]:
+        return xp.asarray(input, copy=True)
+    return xp.reshape(xp.where(hit, xp.take(source, xp.take(order, clipped)), flat), input.shape)
+
+
+_scatter = op(
+    "scatter_along", _scatter_forward, apart=("index",), promote="match", public=False, method=False,
+    backward_name="ScatterBackward0",
+    input=lambda F, g, index, src_shape, dim: F.scatter_along(g, F.zeros_of(g, src_shape), index, dim),
+    src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
+)  # fmt: skip
+
+_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+@composite(inplace=True, out=True)
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """``input`` with ``src[i][j]`` (or a number) at ``[index[i][j]][j]`` for ``dim=0``, and so on.
+
+    ``reduce`` ("add" or "multiply") combines with what was there.
+
+    >>> import flambeau as torch
+    >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
+    tensor([[1., 0., 0.],
+            [0., 0., 1.]])
+    """
+    src = value if src is None else src
+    dim = wrap_dim(dim, input.ndim)
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    if not isinstance(src, Tensor):
+        src = input.new_full(index.shape, src)  # type: ignore[attr-defined]
+    elif src.dtype is not input.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not input.ndim:
+        return scatter(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce=reduce).reshape(())  # type: ignore
+    if not index.numel():
+        return input.clone()  # type: ignore[attr-defined, no-any-return]
+    _check_scatter(input, dim, index, src)
+    if reduce is None:
+        return _scatter(input, src, index, dim)  # type: ignore[no-any-return]
+    if reduce == "add":
+        return _scatter_add(input, src, index, dim)  # type: ignore[no-any-return]
+    if reduce == "multiply":
+        return scatter_reduce(input, dim, index, src, "prod")  # type: ignore[no-any-return]
+    raise RuntimeError("reduce argument must be either add or multiply.")
+
+
+def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
+    if index.ndim != input.ndim or src.ndim != index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor" if index.ndim != input.ndim else
+                           "Index tensor must have the same number of dimensions as src tensor")  # fmt: skip
+    for each in range(input.ndim):
+        if index.shape[each] > src.shape[each]:
+            raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
+    _check_gather("scatter", input, dim, index)
+
+
+@composite(inplace=True, out=True)
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """``scatter``, combining all that meets in one place by "sum", "prod", "mean", "amax" or "amin".
+
+    Without ``include_self`` the elements of ``input`` that are written to do not take part.
+    """
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    dim = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return scatter_reduce(  # type: ignore[no-any-return]
+            input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(())  # type: ignore
+    _check_scatter(input, dim, index, src)
+    src = src[tuple(slice(0, each) for each in index.shape)]  # type: ignore[index]
+    ones = src.new_ones(src.shape)  # type: ignore[attr-defined]
+    hits = scatter_add(input.new_zeros(input.shape), dim, index, ones)  # type: ignore[attr-defined]
+    if not include_self:
+        neutral = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
+        limit = _limits(input.dtype)
+        neutral = (limit[0] if reduce == "amax" else limit[1]) if neutral is None else neutral
+        input = input.masked_fill(hits > 0, neutral)  # type: ignore
+    if reduce == "sum":
+        return scatter_add(input, dim, index, src)  # type: ignore[no-any-return]
+    if reduce == "mean":
+        count = hits + (1 if include_self else 0)
+        count = count.clamp(min=1)
+        total = scatter_add(input, dim, index, src)
+        return total / count if input.is_floating_point() else total.div(count, rounding_mode="floor")  # type: ignore
+    return _combined(input, dim, index, src, reduce)
+
+
+def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
+    if dtype.is_floating_point:
+        return float("-inf"), float("inf")
+    limits = dtypes.iinfo(dtype)
+    return limits.min, limits.max
+
+
+def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    """Products and extremes: gather the writers of each place into a row of their own, and reduce the rows."""
+    size = input.numel()
+    shape = input.shape
+    place = (input.new_zeros(index.shape, dtype=dtypes.int64)) if not index.numel() else _places(index, dim, shape)  # type: ignore
+    order = place.argsort(stable=True)
+    ordered = place[order]
+    rank = _rank_among_equals(ordered)
+    depth = int(rank.max()) + 1 if len(ordered) else 0
+    neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
+    rows = input.new_full((size, depth), neutral)  # type: ignore[attr-defined]
+    rows = rows.index_put((ordered, rank), src.reshape(-1)[order])  # type: ignore
+    rows = _join(input.reshape(-1, 1), rows)  # type: ignore[attr-defined]
+    return (rows.prod(1) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)  # type: ignore
+
+
+_rank_among_equals = op(
+    "rank_among_equals", lambda xp, input: xp.arange(input.shape[0], dtype=input.dtype) - xp.astype(xp.searchsorted(input, input), input.dtype),
+    public=False, method=False, out=False, doc="Of sorted numbers: how many equal ones stand before each.",
+)  # fmt: skip
+
+
+def _join(first: Tensor, rows: Tensor) -> Tensor:
+    from .joining import cat
+
+    return cat([first, rows], 1)  # type: ignore[no-any-return]
+
+
+def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
+    from .._tensor import wrap
+
+    xp = index._kind.backend.xp
+    return wrap(_positions(xp, index._array, dim, tuple(shape)), index._kind).reshape(-1)  # type: ignore
+
+
+# --- index_... ----------------------------------------------------------------------------------------------------
+
+
+def _along(dim: int, index: Any) -> tuple[Any, ...]:
+    return (*((slice(None),) * dim), index)
+
+
+def _check_index(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor | None) -> int:
+    dim = wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {index.dtype.legacy_name} and "
+                         f"size: {list(index.shape)}")  # fmt: skip
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
+    if source is not None:
+        if source.dtype is not input.dtype:
+            raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same "
+                               "scalar type")  # fmt: skip
+        if source.ndim and input.ndim and source.shape[dim] != index.numel():
+            raise RuntimeError(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+                               f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
+    return dim
+
+
+@composite(inplace=True, out=True)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
+    dim = _check_index("index_add", input, dim, index, source)
+    if not input.ndim:
+        return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore
+    source = source if alpha == 1 else source * alpha  # type: ignore[assignment]
+    return input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True)  # type: ignore
+
+
+@composite(inplace=True, out=True)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """``input`` with the slices of ``source`` at the positions ``index`` of ``dim``."""
+    dim = _check_index("index_copy", input, dim, index, source)
+    if not input.ndim:
+        return source.reshape(()).clone()  # type: ignore
+    return input.index_put(_along(dim, index.reshape(-1)), source)  # type: ignore
+
+
+@composite(inplace=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """``input`` with ``value`` at the positions ``index`` of ``dim``."""
+    dim = _check_index("index_fill", input, dim, index, None)
+    value = value if isinstance(value, Tensor) else input.new_full((), value)  # type: ignore[attr-defined]
+    if value.ndim:
+        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+    if not input.ndim:
+        return value.to(input.dtype).clone()  # type: ignore
+    return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))  # type: ignore
+
+
+@composite(inplace=True)
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """``input`` with ``values`` at ``input[indices]``; with ``accumulate``, added to what is there."""
+    from .indexing import _raw_index
+
+    if isinstance(values, Tensor) and values.dtype is not input.dtype:
+        raise RuntimeError("Index put requires the source and destination dtypes match, got "
+                           f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the source.")  # fmt: skip
+    raw, _, _ = _raw_index(input, tuple(indices))
+    if accumulate:
+        return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)  # type: ignore
+    from ..op import OPS
+
+    return OPS["setitem"].function(input, values, raw)  # type: ignore[no-any-return]
+
+
+def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:
+    from .indexing import _index_backward_forward
+
+    return input + _index_backward_forward(xp, values, input.shape, index)
+
+
+_index_put_add = op(
+    "index_put_add", _index_put_add_forward, promote="match", public=False, method=False, backward_name="IndexPutBackward0",
+    input=lambda F, g: g,
+    values=lambda F, g, index: F.index(g, index),
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True)
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """``index_add`` by "prod", "mean", "amax" or "amin"."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
+    dim = _check_index("index_reduce", input, dim, index, source)
+    shape = [1] * input.ndim
+    shape[dim] = index.numel()
+    spread = index.reshape(shape).expand_as(source)  # type: ignore[attr-defined]
+    return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)  # type: ignore[no-any-return]
+
+
+# --- as if flattened ----------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at the positions ``index`` of the flattened tensor."""
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
+    return input.reshape(-1)[index]  # type: ignore
+
+
+def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write ``source`` at the positions ``index`` of the flattened tensor, in place."""
+    return self._assign(put(self.clone(), index, source, accumulate)) if not self.requires_grad else _recorded_put(  # type: ignore
+        self, index, source, accumulate)  # fmt: skip
+
+
+def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    from ..inplace import in_place
+
+    return in_place("put", put)(self, index, source, accumulate)
+
+
+@composite
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """``input`` with ``source`` at the positions ``index`` of the flattened tensor."""
+    flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)  # type: ignore
+    return flat.reshape(input.shape)  # type: ignore[no-any-return]
+
+
+Tensor.put_ = _put_  # type: ignore[attr-defined]
+
+
+@composite(out=True)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The elements at ``indices`` along ``dim``, broadcast; without one, of the flattened tensor."""
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}")
+    if dim is None:
+        return input.reshape(-1).gather(0, indices.reshape(-1))  # type: ignore
+    if input.ndim != indices.ndim:
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                           f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")  # fmt: skip
+    from ..dispatch import broadcast_shapes
+
+    dim = wrap_dim(dim, input.ndim)
+    shape = list(input.shape)
+    shape[dim] = 1
+    others = list(indices.shape)
+    others[dim] = 1
+    common = list(broadcast_shapes(shape, others))
+    wide, narrow = list(common), list(common)
+    wide[dim], narrow[dim] = input.shape[dim], indices.shape[dim]
+    return input.expand(wide).gather(dim, indices.expand(narrow))  # type: ignore
+
+
+@composite(inplace=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """``input`` with the elements of ``source``, in order, where ``mask`` holds."""
+    from .views import broadcast_tensors
+
+    if source.dtype is not input.dtype:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.legacy_name} and "
+                           f"{source.dtype.legacy_name}")  # fmt: skip
+    input, mask = broadcast_tensors(input, mask)
+    count = int(mask.sum())  # type: ignore[attr-defined]
+    if source.numel() < count:
+        raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
+    return input.index_put((mask,), source.reshape(-1)[:count])  # type: ignore
+
+
+# --- views put back -----------------------------------------------------------------------------------------------
+
+
+def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
+    if part(input).shape != src.shape:
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+                           f"{list(part(input).shape)}")  # fmt: skip
+    made = input.clone()  # type: ignore[attr-defined]
+    part(made).copy_(src)
+    return made  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of ``input.select(dim, index)``."""
+    return _with_part(input, src, lambda t: t.select(dim, index), "select")
+
+
+@composite(out=True)
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of ``input[start:end:step]`` along ``dim``."""
+    index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
+    return _with_part(input, src, lambda t: t[index], "slice")
+
+
+@composite(out=True)
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of its diagonal."""
+    return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
+
+
+@composite(out=True)
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of ``input.as_strided(size, stride, storage_offset)``."""
+    return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")

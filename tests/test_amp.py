@@ -7,10 +7,8 @@ import math
 import pickle
 import threading
 
-import pytest
-
-import flambeau as torch
 import flambeau.nn.functional as F
+import pytest
 from flambeau.amp import GradScaler, autocast, custom_bwd, custom_fwd, is_autocast_available
 from flambeau.amp.autocast_mode import (
     clear_autocast_cache,
@@ -21,6 +19,8 @@ from flambeau.amp.autocast_mode import (
     set_autocast_dtype,
 )
 from flambeau.amp.policies import FAST, FLOAT32, POLICIES, UNSAFE, WIDEST, operation_name
+
+import flambeau as torch
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -135,7 +135,7 @@ def test_regions_nest():
 
 def test_a_region_ends_with_an_error():
     with pytest.raises(ZeroDivisionError), autocast("cpu"):
-        1 / 0  # noqa: B018
+        1 / 0
     assert not is_autocast_enabled("cpu")
     assert (square() @ square()).dtype is torch.float32
 

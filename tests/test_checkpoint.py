@@ -8,8 +8,6 @@ import gc
 import weakref
 
 import pytest
-
-import flambeau as torch
 from flambeau.amp import autocast
 from flambeau.amp.autocast_mode import is_autocast_enabled
 from flambeau.utils.checkpoint import (
@@ -30,6 +28,8 @@ from flambeau.utils.checkpoint import (
     set_checkpoint_early_stop,
     set_device_states,
 )
+
+import flambeau as torch
 
 
 def leaf(*shape, seed=0):

@@ -18,10 +18,6 @@ import types
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-import flambeau as torch
 from flambeau.utils.data import (
     BatchSampler,
     ChainDataset,
@@ -43,6 +39,10 @@ from flambeau.utils.data import (
     get_worker_info,
     random_split,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flambeau as torch
 
 FORK = {"multiprocessing_context": "fork"}
 

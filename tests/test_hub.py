@@ -12,11 +12,11 @@ import threading
 import zipfile
 
 import pytest
+from flambeau.utils.ffi import create_extension
 
 import flambeau as torch
 from flambeau import hub
 from flambeau.utils import model_zoo
-from flambeau.utils.ffi import create_extension
 
 HUBCONF = '''
 import helper_of_the_hub

@@ -12,10 +12,10 @@ import sys
 import textwrap
 import time
 
+import flambeau.multiprocessing as mp
 import pytest
 
 import flambeau as torch
-import flambeau.multiprocessing as mp
 
 METHODS = [method for method in ("fork", "spawn") if method in mp.get_all_start_methods()]
 WAIT = 15  # seconds, for what takes milliseconds

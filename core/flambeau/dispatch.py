@@ -64,7 +64,7 @@ def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tup
     if type(made) is not kind.array_type:
         made = kind.backend.wrap(made)
     if tracked and kind.dtype.category >= dtypes.FLOATING:
-        return op.record(made, kind, *tensors, params) if op.variadic else op.record(made, kind, *tensors, *params)
+        return op.record(made, kind, tensors, params) if op.variadic else op.record(made, kind, *tensors, *params)
     return view_of(made, kind, op, tensors[0], params) if op.view else wrap(made, kind)
 
 

@@ -403,8 +403,7 @@ def _record_source(record: Op) -> str:
     node = record.node = make_node_class(record)
     NAMESPACE[f"node_{name}"] = node
     NAMESPACE[f"op_{name}"] = record
-    arguments = ["array", "kind", *(["*tensors"] if record.variadic else tensors)]
-    arguments += params if not record.variadic else ["params"]
+    arguments = ["array", "kind", *(["tensors", "params"] if record.variadic else (*tensors, *params))]
     lines = [f"def record_{name}({', '.join(arguments)}):"]
     if record.variadic:
         lines += [f"    {_tuple(params)} = params"] if params else []

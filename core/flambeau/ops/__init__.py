@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     comparison,
     conversion,
     convolution,
+    dropping,
     error_function,
     indexing,
     joining,

@@ -112,7 +112,7 @@ def _plain(group: Group, like: Tensor) -> Group:
             return value.reshape(()).to(like.real.dtype)
         return value.item()
 
-    options = {
+    options: Group = {
         name: plain(group[name]) for name in ("lr", "weight_decay") if isinstance(group.get(name), Tensor)
     }
     if "betas" in group and any(isinstance(beta, Tensor) for beta in group["betas"]):
@@ -122,7 +122,7 @@ def _plain(group: Group, like: Tensor) -> Group:
 
 def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = False) -> Tensor:
     """Return a 0-d tensor for the state of a parameter: on the host, unless the device is to work with it."""
-    on_device = on_device or group.get("capturable") or group.get("fused")
+    on_device = bool(on_device or group.get("capturable") or group.get("fused"))
     double = torch.get_default_dtype() == torch.float64 and not group.get("fused")
     dtype = torch.float64 if double else torch.float32
     return torch.tensor(float(value), dtype=dtype, device=param.device if on_device else "cpu")

@@ -38,15 +38,16 @@ class Flattener:
         self.rule = rule
         self.scalars = scalars
         self.params: list[Tensor] = []
-        self.bundles: list[Bundle] | None = None
+        self.joined = False
+        self.bundles: list[Bundle] = []
         self.rest: list[int] = []
 
     def apply(self, params: list[Tensor], grads: list[Tensor], states: list[State], options: Group) -> None:
         if not (len(params) == len(self.params) and all(map(is_, params, self.params))):
-            self.params, self.bundles = params, None
+            self.params, self.joined = params, False
             self.rule(params, grads, states, **options)
             return
-        if self.bundles is None or not all(bundle.holds(states) for bundle in self.bundles):
+        if not (self.joined and all(bundle.holds(states) for bundle in self.bundles)):
             self._join(states)
         for bundle in self.bundles:
             bundle.apply(self.rule, grads, options)
@@ -65,6 +66,7 @@ class Flattener:
         joined = [indices for indices in alike.values() if len(indices) >= FEWEST]
         self.rest = sorted({*range(len(self.params))}.difference(*joined))
         self.bundles = [Bundle(indices, self.params, states, self.scalars) for indices in joined]
+        self.joined = True
 
     def _candidates(self, states: list[State]) -> Iterator[tuple[int, int]]:
         """Find the small parameters whose memory, and that of their states, is nobody else's.

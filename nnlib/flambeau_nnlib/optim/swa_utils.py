@@ -164,7 +164,7 @@ class AveragedModel(torch.nn.Module):
     def update_parameters(self, model: torch.nn.Module) -> None:
         """Take the model's present parameters into the average."""
         averages, values = self._tensors(self.module), self._tensors(model)
-        values = [value.detach().to(average.device) for average, value in zip(averages, values, strict=False)]
+        values = [value.detach().to(average.device) for average, value in zip(averages, values, strict=True)]
         if self.n_averaged == 0:
             for average, value in zip(averages, values, strict=True):
                 average.copy_(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import itertools
 import math
 import multiprocessing
 import os
@@ -205,7 +206,7 @@ def test_random_sampler_shuffles_again_and_again(n, num_samples, seed):
     order = list(RandomSampler(range(n), num_samples=num_samples, generator=torch.Generator().manual_seed(seed)))
     generator = torch.Generator().manual_seed(seed)
     shuffles = [torch.randperm(n, generator=generator).tolist() for _ in range(num_samples // n + 1)]
-    assert order == sum(shuffles, [])[:num_samples]
+    assert order == list(itertools.chain(*shuffles))[:num_samples]
 
 
 def test_random_sampler_takes_one_number_from_the_default_generator():
@@ -223,7 +224,7 @@ def test_random_sampler_with_replacement():
     sampler = RandomSampler(range(5), replacement=True, num_samples=70, generator=torch.Generator().manual_seed(1))
     generator = torch.Generator().manual_seed(1)
     expected = [torch.randint(5, (size,), generator=generator).tolist() for size in (32, 32, 6)]
-    assert list(sampler) == sum(expected, [])
+    assert list(sampler) == list(itertools.chain(*expected))
     assert len(sampler) == 70
 
 
@@ -422,7 +423,7 @@ def test_shuffle_draws_what_pytorch_draws(workers):
     """First the workers' base seed, then the sampler's seed; the samples of an epoch draw from neither."""
     loader = DataLoader(torch.arange(30), 7, shuffle=True, num_workers=workers, **(FORK if workers else {}))
     torch.manual_seed(11)
-    epochs = [sum(numbers(loader), []) for _ in range(2)]
+    epochs = [list(itertools.chain(*numbers(loader))) for _ in range(2)]
     after = torch.rand(1)
     torch.manual_seed(11)
     for epoch in epochs:

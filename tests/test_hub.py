@@ -235,7 +235,7 @@ def test_the_user_is_asked(repository, monkeypatch, directory):
 
 
 def test_refs(repository, directory, monkeypatch):
-    with pytest.raises(ValueError, match="Cannot find dev in .*owner/models. If it's a commit from a forked repo"):
+    with pytest.raises(ValueError, match=r"Cannot find dev in .*owner/models\. If it's a commit from a forked repo"):
         hub.list("owner/models:dev", trust_repo=True)
     repository.pages["/owner/models/zipball/dev/x"] = repository.pages["/owner/models/zipball/main"]
     assert hub.list("owner/models:dev/x", trust_repo=True, skip_validation=True) == ["tiny"]
@@ -268,7 +268,7 @@ def test_local_directories(tmp_path):
             hub.load(str(tmp_path), name, source="local")
     with pytest.raises(ValueError, match="model should be a string of function name"):
         hub.load(str(tmp_path), 3, source="local")
-    with pytest.raises(ValueError, match='Unknown source: "web". Allowed values: "github" | "local"'):
+    with pytest.raises(ValueError, match='Unknown source: "web"'):
         hub.load(str(tmp_path), "one", source="web")
 
 
@@ -276,7 +276,12 @@ def test_local_directories(tmp_path):
 
 
 def write_extension(directory):
-    (directory / "scale.h").write_text("int scale(float *data, int count, float factor);\nlong total(const long *data, int count);\n")
+    (directory / "scale.h").write_text(
+        """
+        int scale(float *data, int count, float factor);
+        long total(const long *data, int count);
+        """
+    )
     (directory / "scale.c").write_text(
         """
         int scale(float *data, int count, float factor) {

@@ -107,14 +107,15 @@ def test_convolution(dims, mode, stride, dilation, groups, padding):
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3, 4])
+@pytest.mark.parametrize("dilation", [1, 2])
 @pytest.mark.parametrize("mode", MODES)
-def test_same_padding_keeps_the_size(kernel, mode):
-    layer = nn.Conv2d(2, 3, kernel, padding="same", dilation=2, padding_mode=mode)
+def test_same_padding_keeps_the_size(kernel, dilation, mode):
+    layer = nn.Conv2d(2, 3, kernel, padding="same", dilation=dilation, padding_mode=mode)
     x = floats(1, 2, 9, 8)
-    total = 2 * (kernel - 1)
+    total = dilation * (kernel - 1)
     sides = (total // 2, total - total // 2)
     padded = np.pad(x, [(0, 0), (0, 0), sides, sides], MODES[mode])
-    expected = reference_conv(padded, array(layer.weight), array(layer.bias), 1, 2, 1)
+    expected = reference_conv(padded, array(layer.weight), array(layer.bias), 1, dilation, 1)
     assert expected.shape[2:] == (9, 8)
     np.testing.assert_allclose(call(layer, x), expected, **CLOSE)
 
@@ -497,6 +498,28 @@ def test_sync_batch_norm_alone_is_batch_norm():
     np.testing.assert_array_equal(call(converted.eval(), x), call(net.eval(), x))
 
 
+def test_sync_batch_norm_of_two_processes(monkeypatch):
+    """Two processes with the same batch: the statistics are those of the batch twice over."""
+    for name, function in {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "get_world_size": lambda group=None: 2,
+        "all_reduce": lambda tensor, group=None: tensor.mul_(2),
+    }.items():
+        monkeypatch.setattr(torch.distributed, name, function)
+    x, weight = floats(4, 3, 5), floats(4, 3, 5)
+    here = torch.tensor(x, requires_grad=True)
+    both = torch.tensor(np.concatenate([x, x]), requires_grad=True)
+    sync, plain = nn.SyncBatchNorm(3), nn.BatchNorm1d(3)
+    output, expected = sync(here), plain(both)
+    (output * torch.tensor(weight)).sum().backward()
+    (expected * torch.tensor(np.concatenate([weight, weight]))).sum().backward()
+    np.testing.assert_allclose(array(output), array(expected)[:4], **CLOSE)
+    np.testing.assert_allclose(array(here.grad), array(both.grad)[:4], **CLOSE)
+    np.testing.assert_allclose(2 * array(sync.weight.grad), array(plain.weight.grad), **CLOSE)
+    np.testing.assert_allclose(array(sync.running_var), array(plain.running_var), **CLOSE)
+
+
 # Tables
 
 
@@ -740,4 +763,4 @@ def test_copies_of_lazy_layers_are_independent():
     twin = copy.deepcopy(layer)
     assert call(twin, floats(4, 3)).shape == (4, 2) and type(twin) is nn.Linear
     assert layer.has_uninitialized_params() and call(layer, floats(4, 5)).shape == (4, 2)
-    assert layer.in_features == 5 and twin.in_features == 3 and not twin._forward_pre_hooks
+    assert layer.in_features == 5 and twin.in_features == 3 and not (twin._forward_pre_hooks or twin._load_state_dict_pre_hooks)

@@ -349,6 +349,8 @@ def test_fusion_with_batch_norm(bias, affine):
         (nn.Linear(2, 3, bias=bias), nn.BatchNorm1d(3, affine=affine), floats(4, 2)),
     ]:
         x = torch.tensor(x)
+        for param in norm.parameters():
+            nn.init.normal_(param)
         norm(layer(x) * 3 + 1)
         with pytest.raises(AssertionError, match="Fusion only for eval!"):
             utils.fuse_linear_bn_eval(layer, norm)

@@ -123,6 +123,17 @@ def test_states_changed_in_place():
     assert_same(joined, single)
 
 
+def test_states_with_something_else_in_them():
+    optimizer, _, joined, single, step = together_and_alone(optim.Adam, {})
+    for number in range(6):
+        if number == 3:
+            optimizer.state[joined[0]]["note"] = "frozen until now"
+            optimizer.state[joined[1]]["mask"] = torch.ones(2)
+        step(number)
+    assert_same(joined, single)
+    assert optimizer.state[joined[0]]["note"] == "frozen until now"
+
+
 def test_options_and_parameters_changed_between_steps():
     optimizer, others, joined, single, step = together_and_alone(optim.Adam, {})
     for number in range(6):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import autograd as _autograd
 from . import dtypes
 from .autograd.modes import _grad
-from .autograd.node import Node, Output, accumulator, add_hook
+from .autograd.node import Node, Output, add_leaf_hook
 from .devices import Kind, device
 from .hooks import RemovableHandle
 from .size import Size
@@ -288,8 +288,7 @@ class Tensor:
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is None:
-            self._has_hooks = True
-            return add_hook(self.__dict__.setdefault("_hooks", {}), hook)
+            return add_leaf_hook(self, "_hooks", hook)
         node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
         return node.own_hooks().add_for_output(index, hook)  # type: ignore[no-any-return]
 
@@ -299,8 +298,7 @@ class Tensor:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        self._has_hooks = True
-        return add_hook(self.__dict__.setdefault("_post_accumulate_hooks", {}), hook)
+        return add_leaf_hook(self, "_post_accumulate_hooks", hook)
 
     def backward(
         self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,

@@ -286,7 +286,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
         size = max(len(result), len(shape))
         left = [1] * (size - len(result)) + result
         right = [1] * (size - len(shape)) + list(shape)
-        for dim, (a, b) in enumerate(zip(left, right, strict=True)):
+        for dim, (a, b) in reversed(list(enumerate(zip(left, right, strict=True)))):
             if a != b and 1 not in (a, b):
                 raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton "
                                    f"dimension {dim}")  # fmt: skip

@@ -117,6 +117,11 @@ class _Memory:
     def __hash__(self) -> int:
         return hash(self.data_ptr())
 
+    def __reduce__(self) -> Any:
+        from .serialization import reduce_storage
+
+        return reduce_storage(self)  # type: ignore[arg-type]
+
     def fill_(self, value: Any) -> Any:
         """Set every element."""
         self._flat.fill_(value)  # type: ignore[attr-defined]

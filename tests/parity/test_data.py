@@ -115,9 +115,7 @@ def test_a_sampler_that_draws_when_it_is_iterated():
             assert_same(
                 lambda library, data, workers=workers, batch_size=batch_size: [
                     plain(batch)
-                    for batch in data.DataLoader(
-                        range(5), batch_size=batch_size, sampler=Eager(library), num_workers=workers
-                    )
+                    for batch in data.DataLoader(range(5), batch_size=batch_size, sampler=Eager(library), num_workers=workers)
                 ]
             )
 

@@ -97,7 +97,7 @@ def train(library, optimizer, params, steps=STEPS, seed=1, each_step=lambda: Non
     for step in range(steps):
         for i, p in enumerate(params):
             noise = library.tensor(random(p.shape, p.detach().numpy().dtype, rng))
-            p.grad = None if i < 3 and (step + i) % 11 == 10 else p.detach() * 0.5 + noise
+            p.grad = None if i < 3 and (step + i) % 11 == 10 else p.detach() * 0.1 + noise
         optimizer.step()
         each_step()
 

@@ -7,22 +7,25 @@ decreasing order of ``seq``; a heap keeps the graph's depth out of Python's stac
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from ..devices import Kind
+from .anomaly import check_nan, warn_of
 from .modes import _grad
-from .node import RELEASED, Node, Output
+from .node import AccumulateGrad, Node, Output, running, survey
+from .saved import anomaly, unpack_array, unpack_tensor
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["run", "unpack_array", "unpack_tensor"]
+__all__ = ["anomaly", "current_task", "run", "unpack_array", "unpack_tensor"]
 
 wrap: Callable[[Any, Kind], Tensor]  # set by the module that defines Tensor
-anomaly = {"enabled": False, "check_nan": True}
+current_task: ContextVar[Task | None] = ContextVar("current_backward", default=None)
+tangents = {"levels": 0}  # while forward-mode differentiation is on, a backward has to work on Tensors, which have tangents
 
 
 def run(
@@ -30,71 +33,83 @@ def run(
     *,
     retain_graph: bool = False,
     create_graph: bool = False,
-    inputs: Sequence[Tensor] | None = None,
+    inputs: Sequence[Any] | None = None,
     capture: bool = False,
 ) -> list[Any] | None:
     """Push gradients from ``roots`` (edge, gradient) to the leaves.
 
-    With ``inputs``, only they receive a gradient: returned (as Tensors, or None) with ``capture``, else accumulated in
-    ``grad``.
+    With ``inputs`` (Tensors or GradientEdges), only they receive a gradient: returned (as Tensors, or None) with
+    ``capture``, else accumulated in ``grad``.
     """
-    task = _Task(create_graph)
-    if inputs is not None:
-        task.only(inputs, [edge for edge, _ in roots])
+    tensors = create_graph or tangents["levels"] > 0 or any(type(each._kind) is not Kind for _, each in roots)
+    task = Task(tensors, create_graph, retain_graph)
+    if inputs is not None or survey["wanted"]:
+        task.survey([edge for edge, _ in roots], inputs, capture)
     previous = _grad.get()
     _grad.set(create_graph)
+    token = current_task.set(task)
     try:
         for edge, gradient in roots:
-            task.deliver(edge, gradient if create_graph else gradient._array)
-        task.drain(retain_graph)
-        leaves = task.finish_leaves()
-        if capture:
-            return [task.captured(each, leaves) for each in inputs or ()]
-        targets = task.targets
-        while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
-            leaf, gradient = leaves.popitem()
-            if targets is None or leaf in targets:
-                accumulate(leaf, gradient, create_graph)
-        for each in inputs or ():
-            if each._node is not None and each._node in task.caught:
-                accumulate(each, task.caught[each._node], create_graph)
+            task.deliver(edge, gradient if tensors else gradient._array)
+        if tensors or task.surveyed or anomaly["enabled"]:
+            task.drain_carefully()
+        else:
+            task.drain()
+        return task.captured(inputs or ()) if capture else task.finish(inputs or ())
     finally:
+        current_task.reset(token)
         _grad.set(previous)
-    return None
 
 
-class _Task:
+class Task:
     """One backward pass: the gradients that wait for their node, in a heap by ``seq``."""
 
-    def __init__(self, create_graph: bool) -> None:
+    def __init__(self, tensors: bool, create_graph: bool, retain_graph: bool) -> None:
+        self.tensors = tensors  # whether rules get Tensors, not arrays
         self.create_graph = create_graph
+        self.retain_graph = retain_graph
         self.heap: list[tuple[int, Node]] = []
         self.pending: dict[Node, Any] = {}  # a gradient, or a list of them for a node with several outputs
         self.leaves: dict[Tensor, Any] = {}
-        self.targets: set[Any] | None = None
-        self.needed: set[Any] | None = None
+        self.capture = False
+        # set by ``survey``:
+        self.surveyed = False
+        self.reached: set[Any] = set()  # the nodes and leaves that the pass comes to
+        self.edges_left: dict[Any, int] = {}  # how many edges may still bring something to each leaf
+        self.targets: set[Any] | None = None  # the edges whose gradients are asked for; None: all leaves
+        self.needed: set[Node] | None = None  # the nodes to run; None: all
         self.caught: dict[Any, Any] = {}
 
     # --- which part of the graph to run ---
 
-    def only(self, inputs: Sequence[Tensor], roots: Iterable[Any]) -> None:
-        """Restrict the pass to the nodes on a path from the roots to ``inputs``."""
-        self.targets = {each if each._node is None else each._node for each in inputs}
-        self.needed = set()
-        target_nodes = {edge.node if type(edge) is Output else edge for edge in self.targets}
-        for node in sorted(reachable(roots), key=lambda each: each.seq):
-            if node in target_nodes or any(
-                edge is not None and (edge in self.targets or _node_of(edge) in self.needed) for edge in node.edges
-            ):
-                self.needed.add(node)
+    def survey(self, roots: Sequence[Any], inputs: Sequence[Any] | None, capture: bool) -> None:
+        """Walk the graph: find the nodes on a path to ``inputs`` (all, without), and count the edges into each leaf."""
+        self.surveyed, self.capture = True, capture
+        nodes = sorted(reachable(roots), key=lambda each: each.seq)
+        if inputs is not None:
+            targets, needed = {edge_of(each) for each in inputs}, set[Node]()
+            for node in nodes:
+                if any(edge in targets or _node_of(edge) in needed for edge in node.edges if edge is not None):
+                    needed.add(node)
+            nodes = [each for each in nodes if each in needed]
+            self.targets, self.needed = targets, needed
+        for node in nodes:
+            for edge in node.edges:
+                if edge is not None and not isinstance(edge, (Node, Output)):
+                    self.edges_left[edge] = self.edges_left.get(edge, 0) + 1
+        leaves = self.edges_left if self.targets is None else self.edges_left.keys() & self.targets
+        self.reached = {*nodes, *leaves}
+
+    def will_reach(self, tensor: Tensor) -> bool:
+        """Whether this pass computes a gradient for the tensor.  Only known after ``survey``."""
+        return _node_of(edge_of(tensor)) in self.reached
 
     # --- the pass ---
 
     def deliver(self, edge: Any, gradient: Any) -> None:
         """Add ``gradient`` to what waits at ``edge``."""
         if isinstance(edge, Node):
-            if self.create_graph or gradient.shape != edge.shape or gradient.dtype is not edge.kind.raw_dtype:
-                gradient = fit(gradient, edge.kind, edge.shape, self.create_graph)
+            gradient = fit(gradient, edge.kind, edge.shape, self.tensors)
             waiting = self.pending.get(edge)
             if waiting is None:
                 self.pending[edge] = gradient
@@ -103,7 +118,7 @@ class _Task:
                 self.pending[edge] = waiting + gradient
         elif type(edge) is Output:
             node, index = edge.node, edge.index
-            gradient = fit(gradient, edge.kind, edge.shape, self.create_graph)
+            gradient = fit(gradient, edge.kind, edge.shape, self.tensors)
             waiting = self.pending.get(node)
             if waiting is None:
                 assert node.outputs is not None
@@ -111,99 +126,170 @@ class _Task:
                 heappush(self.heap, (-node.seq, node))
             waiting[index] = gradient if waiting[index] is None else waiting[index] + gradient
         else:
-            gradient = fit(gradient, edge._kind, edge._array.shape, self.create_graph)
+            gradient = fit(gradient, edge._kind, edge._array.shape, self.tensors)
             waiting = self.leaves.get(edge)
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
-    def drain(self, retain_graph: bool) -> None:
-        """Run nodes until none waits."""
-        recorded = _recorded_functions() if self.create_graph else None
-        unpack = unpack_tensor if self.create_graph else unpack_array
-        restricted = self.targets is not None
-        special = restricted or anomaly["enabled"]
-        heap, pending, deliver = self.heap, self.pending, self.deliver
-        while heap:
-            node = heappop(heap)[1]
-            gradient = pending.pop(node)
-            F = node.kind.F if recorded is None else recorded
-            if special or node.hooks is not None or node.outputs is not None:
-                gradients = self.run_special(node, F, gradient, unpack)
+    def drain(self) -> None:
+        """Run nodes on raw arrays until none waits.  This loop is the price of a backward."""
+        heap, pending, deliver, release = self.heap, self.pending, self.deliver, not self.retain_graph
+        node: Any = None
+        gradient: Any = None
+        while node is not None or heap:
+            if node is None:
+                node = heappop(heap)[1]
+                gradient = pending.pop(node)
+            if node.hooks is not None or node.outputs is not None:
+                gradients = self.step(node, gradient)
             else:
-                gradients = node.apply(F, gradient, unpack)
-            if not retain_graph and node.saves:
+                gradients = node.apply(node.kind.F, gradient, unpack_array)
+            if release and node.saves:
                 node.release()
-            for edge, each in zip(node.edges, gradients):  # noqa: B905 (a rule may leave out trailing Nones)
-                if edge is None or each is None or (restricted and not self.is_needed(edge)):
+            edges, node = node.edges, None
+            for edge, each in zip(edges, gradients):  # noqa: B905 (a rule may leave out trailing Nones)
+                if edge is None or each is None:
                     continue
-                if recorded is None and isinstance(edge, Node):  # as in ``deliver``; this loop is the price of a backward
+                if isinstance(edge, Node):
                     kind = edge.kind
                     if each.shape != edge.shape or each.dtype is not kind.raw_dtype:
                         each = fit(each, kind, edge.shape, False)
-                    waiting = pending.get(edge)
-                    if waiting is None:
-                        heappush(heap, (-edge.seq, edge))
-                        pending[edge] = each
-                    else:
-                        pending[edge] = waiting + each
+                    if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
+                        node, gradient = edge, each
+                        continue
+                    if edge in pending:
+                        pending[edge] = pending[edge] + each
+                        continue
+                    pending[edge] = each
+                    heappush(heap, (-edge.seq, edge))
                 else:
                     deliver(edge, each)
+                    if type(edge) is not Output:
+                        continue
+                if node is not None:  # something else waits after all
+                    deliver(node, gradient)
+                    node = None
+
+    def drain_carefully(self) -> None:
+        """``drain`` for a pass on Tensors, to some inputs only, with hooks on leaves, or watched by anomaly mode."""
+        while self.heap:
+            node = heappop(self.heap)[1]
+            gradients = self.step(node, self.pending.pop(node))
+            if self.needed is not None and node not in self.needed:
+                continue
+            if not self.retain_graph and node.saves:
+                node.release()
+            for edge, each in zip(node.edges, gradients):  # noqa: B905
+                if edge is not None and each is not None and self.is_needed(edge):
+                    self.deliver(edge, each)
+            if self.surveyed and not self.capture:
+                self.count_down(node)
 
     def is_needed(self, edge: Any) -> bool:
-        """Whether a restricted pass has to go on along this edge."""
-        assert self.targets is not None and self.needed is not None
-        return edge in self.targets or _node_of(edge) in self.needed
+        """Whether the pass has to go on along this edge."""
+        return self.needed is None or edge in self.targets or _node_of(edge) in self.needed  # type: ignore[operator]
 
-    def run_special(self, node: Node, F: Any, gradient: Any, unpack: Callable[..., Any]) -> Sequence[Any]:
-        """Run a node with several outputs, hooks, or a user's function, or in a restricted or watched pass."""
+    def count_down(self, node: Node) -> None:
+        """A node has run: finish the leaves that nothing more can come to."""
+        left = self.edges_left
+        for edge in node.edges:
+            if edge in left:
+                left[edge] -= 1
+                if not left[edge] and edge in self.leaves:
+                    self.finish_leaf(edge, self.leaves.pop(edge))
+
+    # --- at the end ---
+
+    def finish(self, inputs: Sequence[Any]) -> None:
+        """Add the gradients that have arrived to the ``grad`` of their tensors."""
+        leaves, targets = self.leaves, self.targets
+        while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
+            leaf, gradient = leaves.popitem()
+            if leaf._grad is None and not leaf._has_hooks and targets is None and not self.tensors:
+                kind = leaf._kind
+                if type(gradient) is not kind.array_type:
+                    gradient = kind.backend.wrap(gradient)
+                leaf._grad = wrap(gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient), kind)
+            else:
+                self.finish_leaf(leaf, gradient)
+        for each in inputs:
+            edge = edge_of(each)
+            if edge is not each and edge in self.caught:
+                accumulate(each, self.caught[edge], self.create_graph)
+
+    def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
+        if leaf._has_hooks:
+            gradient = self.hooked(leaf, gradient)
+            accumulator = leaf.__dict__.get("_accumulator")
+            if accumulator is not None and accumulator.hooks is not None:
+                gradient = self.before(accumulator, gradient)
+        if self.targets is None or leaf in self.targets:
+            accumulate(leaf, gradient, self.create_graph)
+
+    def captured(self, inputs: Sequence[Any]) -> list[Any]:
+        """The gradients that reached the inputs, as Tensors."""
+        arrived = self.leaves
+        for leaf in arrived:
+            if leaf._has_hooks:
+                arrived[leaf] = self.hooked(leaf, arrived[leaf])
+        arrived |= self.caught
+        self.caught = {}
+        if self.tensors:
+            return [arrived.get(edge_of(each)) for each in inputs]
+        made = {}
+        while arrived:
+            edge, gradient = arrived.popitem()
+            kind = _kind_of(edge)
+            if type(gradient) is not kind.array_type:
+                gradient = kind.backend.wrap(gradient)
+            made[edge] = wrap(gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient), kind)
+        return [made.get(edge_of(each)) for each in inputs]
+
+    # --- nodes with several outputs or hooks, custom functions, anomaly mode ---
+
+    def step(self, node: Node, gradient: Any) -> Sequence[Any]:
+        """Run one node, with all that may be asked of it: hooks first, inputs that are wanted caught, hooks after."""
+        if node.hooks is not None:
+            gradient = self.before_tensors(node, node.hooks, gradient)
+        if self.targets is not None:
+            self.catch(node, gradient)
+            if node not in self.needed:  # type: ignore[operator]
+                return ()
+        if node.hooks is not None and node.hooks.pre:
+            gradient = self.before(node, gradient)
         if node.outputs is not None:
             gradient = self.fill_missing(node, gradient)
-        if node.hooks is not None:
-            gradient = self.before(node, gradient)
-        if self.targets is not None:
-            assert self.needed is not None
-            self.catch(node, gradient)
-            if node not in self.needed:
-                return ()
         if node.takes_tensors or node.hooks is not None or anomaly["enabled"]:
-            return self.apply_carefully(node, F, gradient, unpack)
-        return node.apply(F, gradient, unpack)
+            return self.apply_carefully(node, gradient)
+        if self.tensors:
+            return node.apply(_recorded_functions(), gradient, unpack_tensor)
+        return node.apply(node.kind.F, gradient, unpack_array)
 
-    def fill_missing(self, node: Node, gradients: list[Any]) -> Any:
+    def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
         """Zeros for the outputs that received no gradient."""
-        if getattr(node, "keeps_none", False):
-            return gradients
         assert node.outputs is not None
+        if node.keeps_none:
+            return gradients
         for index, each in enumerate(gradients):
-            if each is None:
+            if each is None and node.outputs[index] is not None:
                 kind, shape = node.outputs[index]
                 zeros = kind.backend.xp.zeros(shape, dtype=kind.raw_dtype)
-                gradients[index] = as_tensor(zeros, kind) if self.create_graph else zeros
+                gradients[index] = wrap(zeros, kind) if self.tensors else zeros
         return gradients
 
     def catch(self, node: Node, gradient: Any) -> None:
-        """Remember the gradient where the caller asked for that of a non-leaf."""
+        """Remember the gradient where it is that of one of the inputs."""
         assert self.targets is not None
         if node.outputs is None:
             if node in self.targets:
                 self.caught[node] = gradient
             return
-        for each in self.targets:
-            if type(each) is Output and each.node is node:
-                self.caught[each] = gradient[each.index]
+        for index, each in enumerate(gradient):
+            edge = Output(node, index)
+            if each is not None and edge in self.targets:
+                self.caught[edge] = each
 
-    def captured(self, tensor: Tensor, leaves: dict[Tensor, Any]) -> Tensor | None:
-        """The gradient that reached one of the inputs, as a Tensor."""
-        gradient = leaves.get(tensor) if tensor._node is None else self.caught.get(tensor._node)
-        if gradient is None or self.create_graph:
-            return gradient
-        return as_tensor(gradient, tensor._kind)
-
-    # --- hooks, custom functions, anomaly mode ---
-
-    def before(self, node: Node, gradient: Any) -> Any:
-        """Tensor hooks, retained gradients and pre-hooks, which see and return Tensors."""
-        hooks = node.hooks
-        assert hooks is not None
+    def before_tensors(self, node: Node, hooks: Any, gradient: Any) -> Any:
+        """The hooks of the node's output tensors, and those tensors' own ``grad``, where it is retained."""
         gradients = self.wrapped(node, gradient)
         for index, table in hooks.tensor.items():
             if gradients[index] is not None:
@@ -212,92 +298,117 @@ class _Task:
             tensor = reference()
             if tensor is not None and gradients[index] is not None:
                 accumulate(tensor, gradients[index] if self.create_graph else gradients[index]._array, self.create_graph)
-        for hook in list(hooks.pre.values()):
-            replaced = hook(tuple(gradients))
-            if replaced is not None:
-                gradients = list(replaced)
         return self.unwrapped(node, gradients)
 
-    def apply_carefully(self, node: Node, F: Any, gradient: Any, unpack: Callable[..., Any]) -> Sequence[Any]:
+    def before(self, node: Node, gradient: Any) -> Any:
+        """The node's own pre-hooks."""
+        assert node.hooks is not None
+        gradients = self.wrapped(node, gradient)
+        for hook in list(node.hooks.pre.values()):
+            replaced = hook(tuple(gradients))
+            if replaced is not None:
+                gradients = list(replaced) if isinstance(replaced, (tuple, list)) else [replaced]
+        return self.unwrapped(node, gradients)
+
+    def hooked(self, leaf: Tensor, gradient: Any) -> Any:
+        """The hooks of a leaf, on its complete gradient."""
+        table = leaf.__dict__.get("_hooks")
+        if not table:
+            return gradient
+        seen = call_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._kind))
+        return seen if self.tensors else seen._array
+
+    def apply_carefully(self, node: Node, gradient: Any) -> Sequence[Any]:
         """``apply``, for a node that works on Tensors, has hooks, or is watched by anomaly mode."""
+        given = self.wrapped(node, gradient) if node.takes_tensors or node.hooks is not None else []
+        token = running.set(node)
         try:
             if node.takes_tensors:
-                given = self.wrapped(node, gradient)
-                made: Sequence[Any] = node.apply(F, given, unpack_tensor)
+                made: Sequence[Any] = node.apply(_recorded_functions(), given, unpack_tensor)
+            elif self.tensors:
+                made = node.apply(_recorded_functions(), gradient, unpack_tensor)
             else:
-                made = [None if each is None else self.wrap_one(each, node.kind) for each in
-                        node.apply(F, gradient, unpack)]  # fmt: skip
+                made = [None if each is None else as_tensor(each, node.kind)
+                        for each in node.apply(node.kind.F, gradient, unpack_array)]  # fmt: skip
         except Exception:
             if anomaly["enabled"]:
-                warnings.warn(f"Error detected in {node.name()}. {_forward_trace(node)}", stacklevel=2)
+                warn_of(node)
             raise
+        finally:
+            running.reset(token)
         if anomaly["enabled"] and anomaly["check_nan"]:
-            _check_nan(node, made)
-        if node.hooks is not None:
-            for hook in list(node.hooks.post.values()):
-                replaced = hook(tuple(made), tuple(self.wrapped(node, gradient)))
-                if replaced is not None:
-                    made = tuple(replaced) if isinstance(replaced, (tuple, list)) else (replaced,)
-        return made if self.create_graph else [None if each is None else each._array for each in made]
+            check_nan(node, made)
+        if node.hooks is not None and node.hooks.post:
+            made = self.after(node, made, tuple(given))
+        return made if self.tensors else [None if each is None else each._array for each in made]
 
-    def wrap_one(self, gradient: Any, kind: Kind) -> Tensor:
-        return gradient if self.create_graph else as_tensor(gradient, kind)  # type: ignore[no-any-return]
+    def after(self, node: Node, made: Sequence[Any], given: tuple[Any, ...]) -> Sequence[Any]:
+        """The node's post-hooks."""
+        assert node.hooks is not None
+        made = tuple(made) + (None,) * (len(node.edges) - len(made))
+        for hook in list(node.hooks.post.values()):
+            replaced = hook(made, given)
+            if replaced is not None:
+                made = tuple(replaced) if isinstance(replaced, (tuple, list)) else (replaced,)
+                if len(made) != len(node.edges):
+                    raise RuntimeError(f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(made)}, but "
+                                       f"expected {len(node.edges)})")  # fmt: skip
+        return made
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:
-        """The node's gradients as a list of Tensors."""
+        """The node's gradients as a list of Tensors, which a hook may write to."""
+        if self.tensors:
+            return list(gradient) if node.outputs is not None else [gradient]
         if node.outputs is None:
-            return [self.wrap_one(gradient, node.kind)]
-        return [
-            None if each is None else self.wrap_one(each, kind)
-            for each, (kind, _) in zip(gradient, node.outputs, strict=True)
-        ]
+            return [_copied(gradient, node.kind)]
+        return [None if each is None else _copied(each, output[0])
+                for each, output in zip(gradient, node.outputs, strict=True)]  # fmt: skip
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
-        if not self.create_graph:
+        if not self.tensors:
             gradients = [None if each is None else each._array for each in gradients]
         return gradients if node.outputs is not None else gradients[0]
 
-    def finish_leaves(self) -> dict[Tensor, Any]:
-        """Run the hooks of the leaves on their complete gradients."""
-        for leaf, gradient in self.leaves.items():
-            if not leaf._has_hooks:
-                continue
-            table = leaf.__dict__.get("_hooks")
-            if table:
-                replaced = call_hooks(table.values(), self.wrap_one(gradient, leaf._kind))
-                self.leaves[leaf] = replaced if self.create_graph else replaced._array
-            accumulator = leaf.__dict__.get("_accumulator")
-            if accumulator is not None and accumulator.hooks is not None:
-                self.leaves[leaf] = self.before(accumulator, self.leaves[leaf])
-        return self.leaves
+
+# --- hooks and leaves ---------------------------------------------------------------------------------------------
 
 
 def call_hooks(hooks: Iterable[Callable[..., Any]], gradient: Tensor) -> Tensor:
     """Let each hook look at the gradient and replace it."""
+    from .._tensor import Tensor
+
     for hook in list(hooks):
         replaced = hook(gradient)
         if replaced is not None:
+            if not isinstance(replaced, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
             if replaced._array.shape != gradient._array.shape:
-                raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the size of value")
+                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
+            if replaced._kind.dtype is not gradient._kind.dtype:
+                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value (was {gradient.type()} got "  # type: ignore[attr-defined]
+                                   f"{replaced.type()})")  # type: ignore[attr-defined]  # fmt: skip
             gradient = replaced
     return gradient
+
+
+def _name_of(hook: Callable[..., Any]) -> str:
+    return getattr(hook, "__name__", "<unknown>")
 
 
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     """Add to ``leaf.grad``: in place, or recorded where the graph is kept differentiable."""
     grad, kind = leaf._grad, leaf._kind
     if create_graph:
-        leaf._grad = gradient if grad is None else grad + gradient
-    elif grad is None:
-        backend = kind.backend
-        if type(gradient) is not kind.array_type:
-            gradient = backend.wrap(gradient)
-        leaf._grad = wrap(gradient if backend.is_own(gradient) else backend.copy(gradient), kind)
-    elif grad._requires_grad:
-        leaf._grad = as_tensor(grad._array + gradient, kind)
+        leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:
-        grad._array += gradient
-        grad._bump_version()
+        gradient = getattr(gradient, "_array", gradient)  # a pass on Tensors need not record
+        if grad is None:
+            leaf._grad = _copied(gradient, kind)
+        elif grad._requires_grad:
+            leaf._grad = as_tensor(grad._array + gradient, kind)
+        else:
+            grad._array += gradient
+            grad._bump_version()
     if leaf._has_hooks:
         _after_accumulation(leaf)
 
@@ -316,7 +427,12 @@ def as_tensor(array: Any, kind: Kind) -> Tensor:
     return wrap(array if type(array) is kind.array_type else kind.backend.wrap(array), kind)
 
 
-# --- shapes and kinds --------------------------------------------------------------------------------------------
+def _copied(array: Any, kind: Kind) -> Tensor:
+    """A raw gradient as a Tensor with memory of its own."""
+    return wrap(kind.backend.copy(array if type(array) is kind.array_type else kind.backend.wrap(array)), kind)
+
+
+# --- shapes and kinds ---------------------------------------------------------------------------------------------
 
 
 def fit(gradient: Any, kind: Kind, shape: tuple[int, ...], tensors: bool) -> Any:
@@ -324,8 +440,9 @@ def fit(gradient: Any, kind: Kind, shape: tuple[int, ...], tensors: bool) -> Any
     if tensors:
         if gradient._array.shape != shape:
             gradient = _sum_to(gradient, gradient._array.shape, shape, _recorded_functions())
-        if gradient._kind is not kind:
-            if kind.dtype.category < gradient._kind.dtype.category == 3:
+        given = gradient._kind
+        if given is not kind and (given.dtype is not kind.dtype or given.device != kind.device):
+            if kind.dtype.category < given.dtype.category == 3:
                 gradient = gradient.real
             gradient = gradient.to(kind.device, kind.dtype)
         return gradient
@@ -349,6 +466,12 @@ def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: An
     return F.reshape(summed, shape) if extra else summed
 
 
+def is_expansion(given: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether ``shape`` can be broadcast to ``given``, so that a gradient of that shape can be summed to it."""
+    extra = len(given) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, given[extra:], strict=True))
+
+
 def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Sum a Tensor to ``shape``, which must be broadcastable to its own."""
     return _sum_to(tensor, tuple(tensor.shape), shape, _recorded_functions())
@@ -360,78 +483,25 @@ def _recorded_functions() -> Any:
     return RECORDED
 
 
-# --- saved tensors -----------------------------------------------------------------------------------------------
-
-
-def check_saved(saved: Any, node: Node) -> None:
-    """Refuse a tensor that was freed, or modified since it was saved."""
-    if saved is RELEASED:
-        raise RuntimeError(
-            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-            "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-            "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
-            "you need to access saved tensors after calling backward."
-        )
-    holder, array, version = saved
-    storage = holder._storage
-    now = 0 if storage is None else storage.version
-    if now != version:
-        is_output = holder.__dict__.get("_output_of") is not None
-        what = f", which is output {holder.__dict__['_output_of'][1]} of {node.name()}," if is_output else (
-            f", which is output 0 of {holder._node.name()}," if isinstance(holder._node, Node) else "")  # fmt: skip
-        hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in "
-                "question was changed in there or anywhere later. Good luck!" if anomaly["enabled"] else
-                "enable anomaly detection to find the operation that failed to compute its gradient, with "
-                "torch.autograd.set_detect_anomaly(True).")  # fmt: skip
-        raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{holder.type()} {list(array.shape)}]{what} is at version {now}; expected version {version} instead. "
-            f"Hint: {hint}"
-        )
-
-
-def unpack_array(saved: Any, node: Node) -> Any:
-    """The raw array of a saved tensor."""
-    if saved is None:
-        return None
-    if len(saved) != 3:
-        return unpack_special(saved, node)._array
-    holder, array, version = saved
-    storage = holder._storage
-    if (storage is not None and storage.version != version) or (storage is None and version):
-        check_saved(saved, node)
-    return array
-
-
-def unpack_tensor(saved: Any, node: Node) -> Any:
-    """A saved tensor as a Tensor, with the history it had."""
-    if saved is None:
-        return None
-    if len(saved) != 3:
-        return unpack_special(saved, node)
-    check_saved(saved, node)
-    holder, array, _ = saved
-    output = holder.__dict__.get("_output_of")
-    if holder._array is array and output is None:
-        return holder
-    tensor = as_tensor(array, holder._kind)
-    tensor._storage = holder._storage
-    if output is not None:
-        tensor._node = node if node.outputs is None else Output(node, output[1])
-        tensor._requires_grad = True
-    else:
-        tensor._node, tensor._requires_grad = holder._node, holder._requires_grad
-    return tensor
-
-
-def unpack_special(saved: Any, node: Node) -> Any:
-    """A saved value that is released, or packed by a saved-tensors hook."""
-    if saved is RELEASED:
-        check_saved(saved, node)
-    return saved[0].unpack(node)
-
-
 # --- the graph ---------------------------------------------------------------------------------------------------
+
+
+def edge_of(each: Any) -> Any:
+    """The edge on which the gradient of a Tensor (or GradientEdge) arrives: a node, an Output, or the leaf itself."""
+    if not isinstance(each, tuple):
+        return each._node or each
+    node, index = each[:2]
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    return node if node.outputs is None else Output(node, index)
+
+
+def shape_of(edge: Any) -> tuple[int, ...]:
+    return edge.shape if isinstance(edge, (Node, Output)) else edge._array.shape  # type: ignore[no-any-return]
+
+
+def _kind_of(edge: Any) -> Kind:
+    return edge.kind if isinstance(edge, (Node, Output)) else edge._kind  # type: ignore[no-any-return]
 
 
 def _node_of(edge: Any) -> Any:
@@ -448,17 +518,3 @@ def reachable(roots: Iterable[Any]) -> set[Node]:
             found.add(node)
             stack.extend(_node_of(edge) for edge in node.edges if edge is not None)
     return found
-
-
-def _forward_trace(node: Node) -> str:
-    if node.trace is None:
-        return ("No forward pass information available. Enable detect anomaly during forward pass for more "
-                "information.")  # fmt: skip
-    return "Traceback of forward call that caused the error:\n" + "".join(node.trace)
-
-
-def _check_nan(node: Node, gradients: Sequence[Any]) -> None:
-    for index, each in enumerate(gradients):
-        if each is not None and each.dtype.category >= 2 and bool(each.isnan().any()):
-            warnings.warn(f"Error detected in {node.name()}. {_forward_trace(node)}", stacklevel=2)
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
+import sys
 import traceback
 import weakref
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..devices import Kind
@@ -37,7 +40,9 @@ class Node:
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether ``apply`` works on Tensors in every backward, as a user's Function does
-    trace: list[str] | None = None
+    keeps_none = False  # whether ``apply`` wants None, not zeros, for outputs that received no gradient
+    trace: list[str] | None = None  # where the forward call was made, and
+    parent: Node | None = None  # the node whose backward made it; kept in anomaly mode
 
     def apply(self, F: Any, g: Any, unpack: Callable[[Any, Node], Any]) -> tuple[Any, ...]:
         """Gradients for the edges (None where there is none) from the gradient of the output."""
@@ -75,6 +80,15 @@ class Node:
             self.hooks = Hooks()
         return self.hooks
 
+    def __call__(self, *grad_outputs: Any) -> Any:
+        """Run this node's backward alone: gradients of its inputs from those of its outputs."""
+        from ..op import RECORDED
+        from .saved import unpack_tensor
+
+        wants_list = self.takes_tensors or self.outputs is not None
+        made = tuple(self.apply(RECORDED, list(grad_outputs) if wants_list else grad_outputs[0], unpack_tensor))
+        return made[0] if len(made) == 1 else made
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
 
@@ -110,6 +124,12 @@ class Output:
         self.node = node
         self.index = index
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Output and self.node is other.node and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.node), self.index))
+
     @property
     def kind(self) -> Kind:
         assert self.node.outputs is not None
@@ -136,8 +156,17 @@ class AccumulateGrad(Node):
     def variable(self) -> Tensor | None:
         return self._variable()
 
+    def own_hooks(self) -> Hooks:
+        leaf = self._variable()
+        if leaf is not None:
+            leaf._has_hooks = True
+        survey["wanted"] = True
+        return super().own_hooks()
+
 
 RELEASED = ("released",)
+survey = {"wanted": False}  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
+running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
@@ -145,7 +174,6 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     found = leaf.__dict__.get("_accumulator")
     if found is None:
         found = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
-        leaf._has_hooks = True  # it may get some
     return found  # type: ignore[no-any-return]
 
 
@@ -160,6 +188,20 @@ def public_edge(edge: Any) -> tuple[Node | None, int]:
     return accumulator(edge), 0
 
 
+def add_leaf_hook(leaf: Tensor, table: str, hook: Callable[..., Any]) -> RemovableHandle:
+    """Register a hook in one of the tables in the leaf's ``__dict__``."""
+    leaf._has_hooks = True
+    survey["wanted"] = True
+    return add_hook(leaf.__dict__.setdefault(table, {}), hook)
+
+
 def remember_trace(node: Node) -> None:
-    """Keep where the forward call was made, for anomaly mode."""
-    node.trace = traceback.format_stack()[:-2]
+    """Keep where the forward call was made, for anomaly mode: the caller's frames, without flambeau's own."""
+    frames = traceback.extract_stack(sys._getframe(1))
+    while frames and (frames[-1].filename.startswith(("<flambeau", _PACKAGE))):
+        frames.pop()
+    node.trace = traceback.format_list(frames)
+    node.parent = running.get()
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))

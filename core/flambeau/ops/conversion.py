@@ -11,7 +11,7 @@ from ..op import op
 from .._tensor import Tensor, wrap
 
 _cast = op(
-    "to_kind", lambda xp, input, /, kind: _converted(input, kind), public=False, method=False, out=False,
+    "to_kind", lambda xp, input, /, target: _converted(input, target), public=False, method=False, out=False,
     backward_name="ToCopyBackward0",
     input=lambda F, g: g,  # the engine brings the gradient back to the input's kind
 )  # fmt: skip

@@ -70,6 +70,30 @@ def conj_physical(input: Tensor) -> Tensor:
     return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input.clone()  # type: ignore
 
 
+@composite
+def is_conj(input: Tensor) -> bool:
+    """Whether conjugation is still to be done: never, flambeau conjugates at once."""
+    return False
+
+
+@composite
+def is_neg(input: Tensor) -> bool:
+    """Whether negation is still to be done: never, flambeau negates at once."""
+    return False
+
+
+@composite
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor with any pending conjugation done: the tensor itself."""
+    return input
+
+
+@composite
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor with any pending negation done: the tensor itself."""
+    return input
+
+
 clone_ = op(
     "clone", lambda xp, input, /, memory_format=None: xp.asarray(input, copy=True),
     signature="input, *, memory_format=None", out=False,

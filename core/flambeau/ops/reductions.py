@@ -62,9 +62,10 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     Raises:
         RuntimeError: the dtype is neither floating point nor complex.
     """
-    if input.dtype.category < dtypes.FLOATING and dtype is None:
-        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
-                           f"dtype. Got: {input.dtype.legacy_name}")  # fmt: skip
+    if (dtype or input.dtype).category < dtypes.FLOATING:
+        problem = "could not infer output dtype. Input dtype" if dtype is None else "the desired output dtype"
+        raise RuntimeError(f"mean(): {problem} must be either a floating point or complex dtype. Got: "
+                           f"{(dtype or input.dtype).legacy_name}")  # fmt: skip
     return _mean(input, dim, keepdim, dtype=dtype)  # type: ignore[no-any-return]
 
 

@@ -60,7 +60,8 @@ class Flattener:
         filled: Counter[Any] = Counter()
         for i, longest in self._candidates(states):
             param = self.params[i]
-            kind = (param.device, param.dtype, *(states[i][name].item() for name in self.scalars))
+            counts = (states[i][name].item() for name in self.scalars)
+            kind = (param.device, param.dtype, *states[i], *counts)
             filled[kind] += param.numel()
             alike[kind, filled[kind] // longest].append(i)
         joined = [indices for indices in alike.values() if len(indices) >= FEWEST]
@@ -79,9 +80,19 @@ class Flattener:
             on_cpu = param.device.type == "cpu"
             scale = 1 if on_cpu else ON_DEVICES
             small = param.is_floating_point() and param.numel() <= LARGEST * scale
-            shared = on_cpu and any(x.is_shared() for x in (param, *state.values()))
-            if small and not shared and owners[param.untyped_storage().data_ptr()] == 1:
-                yield i, LONGEST * scale
+            alone = owners[param.untyped_storage().data_ptr()] == 1
+            if small and alone and self._is_plain(param, state):
+                shared = on_cpu and any(x.is_shared() for x in (param, *state.values()))
+                if not shared:
+                    yield i, LONGEST * scale
+
+    def _is_plain(self, param: Tensor, state: State) -> bool:
+        """Tell whether nobody has put into the state what the rule does not know."""
+        return all(
+            isinstance(x, Tensor)
+            and (name in self.scalars or (x.shape, x.dtype) == (param.shape, param.dtype))
+            for name, x in state.items()
+        )
 
 
 class Bundle:

@@ -7,7 +7,7 @@ from typing import Any
 from flambeau import Tensor
 
 from . import check
-from .first_order import FirstOrder, Scalar, add_, descent
+from .first_order import FirstOrder, Scalar, descent
 from .optimizer import Group, Params, State
 
 __all__ = ["SGD", "sgd"]
@@ -34,12 +34,13 @@ def sgd(
     grads = descent(params, grads, maximize, weight_decay)
     if momentum != 0:
         grads = [_velocity(*pair, momentum, dampening, nesterov) for pair in zip(grads, states, strict=True)]
+    step_size = -lr
     if isinstance(lr, Tensor):
         for param, grad in zip(params, grads, strict=True):
-            add_(param, grad, -lr)
+            param.addcmul_(grad, step_size)
     else:
         for param, grad in zip(params, grads, strict=True):
-            param.add_(grad, alpha=-lr)
+            param.add_(grad, alpha=step_size)
 
 
 def _velocity(grad: Tensor, state: State, momentum: float, dampening: float, nesterov: bool) -> Tensor:

@@ -289,7 +289,10 @@ class SyncBatchNorm(_BatchNorm):
             with torch.no_grad():
                 running_mean.lerp_(mean, momentum)
                 running_var.lerp_(var * (count / (count - 1)), momentum)
-        return F.batch_norm(input, mean, var, weight, bias, False, momentum, eps)
+        scale = torch.rsqrt(var + eps) if weight is None else torch.rsqrt(var + eps) * weight
+        shift = -mean * scale if bias is None else bias - mean * scale
+        per_channel = (-1,) + (1,) * (input.dim() - 2)
+        return input * scale.reshape(per_channel) + shift.reshape(per_channel)
 
     def _has_peers(self) -> bool:
         distributed = torch.distributed

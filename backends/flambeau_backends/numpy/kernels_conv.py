@@ -1,0 +1,158 @@
+"""Convolution by matrix products.
+
+Every window of the input is copied out, so that a convolution becomes a product of matrices, which BLAS does best.
+Two layouts serve: *rows*, one for each window, its channels side by side, for one large product; and *columns*, image by
+image, for a few channels or several groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .kernels import kernel
+
+Sizes = Sequence[int]
+
+_ROWS_FROM = 8  # channels from which on rows are faster than columns
+_CACHE = 1 << 21  # bytes of columns that are unfolded at a time
+_KEEP = 1 << 24  # bytes of rows or columns that a forward keeps for the gradient of the weight
+
+
+@kernel
+def convolution(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    batch, outputs, places = len(input), len(weight), weight.shape[2:]
+    size = _size(input.shape[2:], places, stride, padding, dilation)
+    if _by_rows(weight, groups):
+        rows = _rows(input, places, size, stride, padding, dilation)
+        _keep(workspace, rows)
+        made = rows @ _as_rows(weight).T
+        if bias is not None:
+            made += bias
+        return _channels_second(made.reshape(batch, *size, outputs))
+    columns = _columns(input, places, size, stride, padding, dilation, groups)
+    _keep(workspace, columns)
+    made = np.matmul(_as_columns(weight, groups), columns).reshape(batch, outputs, *size)
+    if bias is not None:
+        made += bias.reshape(-1, *(1,) * len(size))
+    return made
+
+
+@kernel
+def convolution_weight(
+    grad: Any, input: Any, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    kept = workspace.pop("windows", None) if workspace else None
+    outputs, places, size = shape[0], shape[2:], grad.shape[2:]
+    if groups == 1 and shape[1] >= _ROWS_FROM and prod(places) > 1:
+        rows = _rows(input, places, size, stride, padding, dilation) if kept is None else kept
+        made = np.swapaxes(grad, 0, 1).reshape(outputs, -1) @ rows
+        return _channels_second(made.reshape(outputs, *places, shape[1]))
+    columns = _columns(input, places, size, stride, padding, dilation, groups) if kept is None else kept
+    slopes = grad.reshape(len(grad), groups, outputs // groups, -1)
+    made = np.zeros((groups, outputs // groups, columns.shape[2]), grad.dtype)
+    for chunk in _chunks(len(grad), made.nbytes):
+        made += np.matmul(slopes[chunk], columns[chunk].swapaxes(-1, -2)).sum(0)
+    return made.reshape(shape)
+
+
+@kernel
+def convolution_transposed(
+    input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    batch, places, channels = len(input), weight.shape[2:], weight.shape[1] * groups
+    slopes = input.reshape(batch, groups, input.shape[1] // groups, -1)
+    turned = _as_columns(weight, groups).swapaxes(-1, -2)
+    made = np.zeros((batch, channels, *(n + 2 * p for n, p in zip(size, padding, strict=True))), input.dtype)
+    for chunk in _chunks(batch, turned.size // max(turned.shape[-1], 1) * slopes.shape[-1] * made.itemsize):
+        columns = np.matmul(turned, slopes[chunk])
+        columns = columns.reshape(len(columns), channels, *places, *input.shape[2:])
+        _fold(made[chunk], columns, places, stride, dilation)
+    if any(padding):
+        made = np.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
+    if bias is not None:
+        made += bias.reshape(-1, *(1,) * len(size))
+    return made
+
+
+# --- windows ------------------------------------------------------------------------------------------------------
+
+
+def _size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
+                 for n, k, s, p, d in zip(given, places, stride, padding, dilation, strict=True))  # fmt: skip
+
+
+def _by_rows(weight: Any, groups: int) -> bool:
+    return groups == 1 and weight.shape[1] >= _ROWS_FROM and prod(weight.shape[2:]) > 1
+
+
+def _rows(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    """The windows as ``(window, place and channel)``."""
+    batch, channels, *space = input.shape
+    made = np.zeros((batch, *(n + 2 * p for n, p in zip(space, padding, strict=True)), channels), input.dtype)
+    inside = tuple(slice(p, p + n) for p, n in zip(padding, space, strict=True))
+    made[(slice(None), *inside)] = np.moveaxis(input, 1, -1)
+    first, *steps, last = made.strides
+    along = [step * s for step, s in zip(steps, stride, strict=True)]
+    within = [step * d for step, d in zip(steps, dilation, strict=True)]
+    windows = as_strided(made, (batch, *size, *places, channels), (first, *along, *within, last))
+    return windows.reshape(batch * prod(size), prod(places) * channels)
+
+
+def _columns(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+    """The windows as ``(image, group, channel and place, window)``."""
+    batch, channels = input.shape[:2]
+    shape = (batch, groups, channels // groups * prod(places), prod(size))
+    if prod(places) == 1 and max(stride) == 1 and not any(padding):
+        return input.reshape(shape)
+    if any(padding):
+        input = np.pad(input, ((0, 0), (0, 0), *((p, p) for p in padding)))
+    first, second, *steps = input.strides
+    along = [step * s for step, s in zip(steps, stride, strict=True)]
+    within = [step * d for step, d in zip(steps, dilation, strict=True)]
+    windows = as_strided(input, (batch, channels, *places, *size), (first, second, *within, *along))
+    return windows.reshape(shape)
+
+
+def _fold(target: Any, columns: Any, places: Sizes, stride: Sizes, dilation: Sizes) -> None:
+    """Add every column to the window that it is of."""
+    size = columns.shape[2 + len(places) :]
+    for place in product(*map(range, places)):
+        spots = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, size, stride, dilation, strict=True))
+        target[(..., *spots)] += columns[(slice(None), slice(None), *place)]
+
+
+def _as_rows(weight: Any) -> Any:
+    """``(output, place and channel)``."""
+    return np.moveaxis(weight, 1, -1).reshape(len(weight), -1)
+
+
+def _as_columns(weight: Any, groups: int) -> Any:
+    """``(group, output in the group, channel and place)``."""
+    return weight.reshape(groups, len(weight) // groups, -1)
+
+
+def _channels_second(array: Any) -> Any:
+    return np.ascontiguousarray(np.moveaxis(array, -1, 1))
+
+
+def _keep(workspace: Any, windows: Any) -> None:
+    if workspace is not None and windows.nbytes <= _KEEP:
+        workspace["windows"] = windows
+
+
+def _chunks(length: int, nbytes: int) -> Iterator[slice]:
+    """Slices of ``length`` items of ``nbytes`` each that fit in the cache together."""
+    step = max(1, _CACHE // max(nbytes, 1))
+    return (slice(start, start + step) for start in range(0, length, step))

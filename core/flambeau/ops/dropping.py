@@ -1,0 +1,83 @@
+"""Dropout: elements, or whole channels, set to zero at random."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..autograd.modes import no_grad
+from ..inplace import in_place
+from ..op import PUBLIC
+from .._tensor import Tensor
+
+__all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]
+
+
+def _check(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(input: Tensor, p: float, whole_channels: bool) -> Tensor:
+    """1 for what is kept, 0 for what is dropped: for each element or for each channel."""
+    if whole_channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2)) if whole_channels else input._array.shape
+    return input.new_empty(shape).bernoulli_(1 - p)  # type: ignore[attr-defined,no-any-return]
+
+
+def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
+    _check(p)
+    if p == 0 or not train or 0 in input._array.shape:
+        return input
+    if p == 1:
+        return input * 0  # type: ignore[operator]
+    with no_grad():
+        noise = _kept(input, p, whole_channels).div_(1 - p)  # type: ignore[attr-defined]
+    return input * noise  # type: ignore[no-any-return]
+
+
+_ALPHA = 1.7580993408473766  # SELU's limit at minus infinity
+
+
+def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
+    _check(p)
+    if p == 0 or not train or 0 in input._array.shape:
+        return input
+    if p == 1:
+        return input * 0  # type: ignore[operator]
+    scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    with no_grad():
+        kept = _kept(input, p, whole_channels)
+        shift = (kept - 1) * (_ALPHA * scale) + _ALPHA * scale * p
+        noise = kept * scale
+    return input * noise + shift  # type: ignore[no-any-return]
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """While training, zero each element with probability ``p`` and scale the others by ``1 / (1 - p)``."""
+    return _drop(input, p, train, False)
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout of whole channels, the slices of dimensions 0 and 1."""
+    return _drop(input, p, train, True)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout that sets elements to SELU's lowest value and keeps mean 0 and variance 1."""
+    return _drop_to_alpha(input, p, train, False)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Alpha dropout of whole channels."""
+    return _drop_to_alpha(input, p, train, True)
+
+
+def _publish(function: Any) -> None:
+    PUBLIC[function.__name__] = function
+    PUBLIC[function.__name__ + "_"] = in_place(function.__name__, function)
+
+
+for _function in (dropout, feature_dropout, alpha_dropout, feature_alpha_dropout):
+    _publish(_function)

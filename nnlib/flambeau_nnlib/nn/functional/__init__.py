@@ -1,0 +1,21 @@
+"""Neural-network operations as functions.
+
+>>> import flambeau as torch
+>>> import flambeau.nn.functional as F
+>>> F.relu(torch.tensor([-1.0, 1.0]))
+tensor([0., 1.])
+"""
+
+from __future__ import annotations
+
+from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from flambeau.ops.linear import linear
+
+from . import activation, dropout as _dropout, loss, pooling
+from .activation import *  # noqa: F403
+from .dropout import *  # noqa: F403
+from .loss import *  # noqa: F403
+from .pooling import *  # noqa: F403
+
+__all__ = ["bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
+__all__ += activation.__all__ + _dropout.__all__ + loss.__all__ + pooling.__all__

@@ -1,0 +1,135 @@
+"""``x[index]`` and ``x[index] = value``, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau as torch
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SHAPE = (3, 4, 2)
+
+
+@st.composite
+def indices(draw: Any) -> tuple[Any, ...]:
+    """An index of a (3, 4, 2) tensor: integers, slices, None, ellipsis, integer and boolean arrays, mixed."""
+    items: list[Any] = []
+    used, ellipsis = 0, False
+    length = draw(st.integers(0, 3))
+    common = draw(st.sampled_from([(2,), (2, 2), (1,)]))
+    while used < length:
+        size = SHAPE[used]
+        kind = draw(st.sampled_from(["int", "slice", "none", "array", "mask", "all"]))
+        if kind == "none":
+            items.append(None)
+            continue
+        if kind == "int":
+            items.append(draw(st.integers(-size, size - 1)))
+        elif kind == "slice":
+            bound = st.one_of(st.none(), st.integers(-size - 1, size + 1))
+            items.append(slice(draw(bound), draw(bound), draw(st.sampled_from([None, 1, 2]))))
+        elif kind == "array":
+            items.append(np.array(draw(st.lists(st.integers(-size, size - 1), min_size=int(np.prod(common)),
+                                                max_size=int(np.prod(common))))).reshape(common))  # fmt: skip
+        elif kind == "mask" and not any(isinstance(each, np.ndarray) for each in items):
+            items.append(np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size))))
+            common = (int(items[-1].sum()),)
+        else:
+            items.append(slice(None))
+        used += 1
+    if not ellipsis and draw(st.booleans()):
+        items.append(Ellipsis)
+    return tuple(items)
+
+
+def as_tensors(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(torch.tensor(each) if isinstance(each, np.ndarray) else each for each in index)
+
+
+@settings(max_examples=200, deadline=None)
+@given(indices())
+def test_reading(index: tuple[Any, ...]) -> None:
+    array = np.arange(24.0).reshape(SHAPE)
+    try:
+        expected = array[index]
+    except IndexError:
+        with pytest.raises(IndexError):
+            torch.tensor(array)[as_tensors(index)]
+        return
+    found = torch.tensor(array)[as_tensors(index)]
+    assert np.array_equal(found.numpy(), expected) and found.shape == expected.shape
+
+
+@settings(max_examples=200, deadline=None)
+@given(indices())
+def test_writing(index: tuple[Any, ...]) -> None:
+    array = np.zeros(SHAPE)
+    try:
+        value = np.arange(1.0, 1 + array[index].size).reshape(array[index].shape)
+    except IndexError:
+        return
+    x = torch.tensor(array)
+    array[index] = value
+    x[as_tensors(index)] = torch.tensor(value)
+    if not any(isinstance(each, np.ndarray) and each.dtype != bool for each in index):  # repeated places: any write may win
+        assert np.array_equal(x.numpy(), array)
+    y = torch.zeros(SHAPE)
+    y[as_tensors(index)] = 5
+    assert np.array_equal(y.numpy() != 0, array != 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(indices())
+def test_gradient(index: tuple[Any, ...]) -> None:
+    """The gradient of reading counts how often an element is read."""
+    array = np.arange(24.0).reshape(SHAPE)
+    try:
+        array[index]
+    except IndexError:
+        return
+    x = torch.tensor(array, requires_grad=True)
+    x[as_tensors(index)].sum().backward()
+    expected = np.zeros(SHAPE)
+    np.add.at(expected, index, 1.0)
+    assert np.array_equal(x.grad.numpy(), expected)
+
+
+def test_basic_indices_give_views() -> None:
+    x = torch.zeros(3, 4)
+    for part in (x[1], x[:, 1:3], x[None], x[..., 0], x[1:, ::2]):
+        part.fill_(part[(0,) * part.ndim].item() + 1)
+    assert x.sum().item() > 0 and x[1]._base is x
+    assert x[torch.tensor([0])]._base is None
+
+
+def test_byte_masks_and_lists() -> None:
+    x = torch.arange(4)
+    assert x[torch.ByteTensor([1, 0, 0, 1])].tolist() == [0, 3]
+    assert x[[0, 2]].tolist() == [0, 2] and x[[True, False, True, False]].tolist() == [0, 2]
+    assert x[torch.tensor(2)].item() == 2 and x[x > 1].tolist() == [2, 3]
+    assert x[True].shape == (1, 4) and x[False].shape == (0, 4)
+    x[x > 1] = 0
+    assert x.tolist() == [0, 1, 0, 0]
+
+
+def test_assignment_is_recorded() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = torch.zeros(2, 3)
+    x[:, 1] = w * 3
+    x[0, 0] = w[1]
+    x[x == 0] += w.sum()
+    x.sum().backward()
+    assert w.grad.tolist() == [3.0 + 3.0, 3.0 + 1.0 + 3.0]
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "message"),
+    [((slice(None), 0), torch.ones(4), "shape mismatch: value tensor of shape"), (5, 1.0, "index 5 is out of bounds"),
+     (torch.tensor([7]), 1.0, "out of bounds"), (torch.tensor([True, False]), 1.0, r"The shape of the mask \[2\]")],
+)  # fmt: skip
+def test_bad_assignment(index: Any, value: Any, message: str) -> None:
+    with pytest.raises((RuntimeError, IndexError), match=message):
+        torch.zeros(3, 3)[index] = value

@@ -1,0 +1,360 @@
+"""Tensor, Storage, dtype, device: what a tensor is, and how it meets NumPy and other libraries."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import weakref
+from copy import copy, deepcopy
+
+import flambeau as torch
+import numpy as np
+import pytest
+
+FLOATS = [torch.float16, torch.float32, torch.float64]
+INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+LEGACY = {
+    "FloatTensor": torch.float32, "DoubleTensor": torch.float64, "HalfTensor": torch.float16, "ByteTensor": torch.uint8,
+    "CharTensor": torch.int8, "ShortTensor": torch.int16, "IntTensor": torch.int32, "LongTensor": torch.int64,
+    "BoolTensor": torch.bool,
+}  # fmt: skip
+
+
+# --- construction -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "shape"),
+    [(1, torch.int64, ()), (1.5, torch.float32, ()), (True, torch.bool, ()), (2j, torch.complex64, ()),
+     ([1, 2], torch.int64, (2,)), ([[1, 2.5]], torch.float32, (1, 2)), ([], torch.float32, (0,)), ([[], []], torch.float32, (2, 0)),
+     ([True, 2], torch.int64, (2,)), (np.ones(3, np.int16), torch.int16, (3,)), ((1, (2,))[1], torch.int64, (1,))],
+)  # fmt: skip
+def test_tensor_infers(data: object, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    made = torch.tensor(data)
+    assert made.dtype is dtype and made.shape == shape
+    assert np.array_equal(made.numpy(), np.array(data, made.numpy().dtype))
+
+
+def test_ragged_data_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected sequence of length 2 at dim 1"):
+        torch.tensor([[1, 2], [3]])
+    with pytest.raises((TypeError, ValueError, RuntimeError)):
+        torch.tensor("one")
+
+
+def test_tensor_copies_and_as_tensor_shares() -> None:
+    array = np.zeros(3)
+    copied, shared = torch.tensor(array), torch.as_tensor(array)
+    array[0] = 7
+    assert copied[0].item() == 0 and shared.tolist() == [7, 0, 0]
+    assert torch.as_tensor(shared) is shared
+
+
+@pytest.mark.parametrize(("name", "dtype"), LEGACY.items())
+def test_types_of_old(name: str, dtype: torch.dtype) -> None:
+    cls = getattr(torch, name)
+    assert cls(2, 3).shape == (2, 3) and cls(2, 3).dtype is dtype
+    assert cls([1, 0]).tolist() == torch.tensor([1, 0]).to(dtype).tolist()
+    assert isinstance(torch.zeros(1, dtype=dtype), cls)
+    assert not isinstance(torch.zeros(1, dtype=torch.complex64), cls)
+    assert torch.ones(2).type(cls).dtype is dtype
+    assert torch.ones(2).type(f"torch.{name}").type() == f"torch.{name}"
+    assert cls().shape == (0,)
+
+
+def test_default_dtype() -> None:
+    try:
+        torch.set_default_dtype(torch.float64)
+        assert torch.tensor(1.0).dtype is torch.float64 and torch.Tensor(1).dtype is torch.float64
+        assert (torch.ones(1, dtype=torch.int64) / 2).dtype is torch.float64
+        assert torch.tensor(1j).dtype is torch.complex128
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
+    assert torch.tensor(1.0).dtype is torch.float32
+    with pytest.raises(TypeError, match="only floating-point types"):
+        torch.set_default_dtype(torch.int64)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+def test_factories(name: str) -> None:
+    factory = getattr(torch, name)
+    for made in (factory(2, 3), factory((2, 3)), factory([2, 3]), factory(torch.Size([2, 3])), factory(size=(2, 3))):
+        assert made.shape == (2, 3) and made.dtype is torch.float32
+    assert factory(0).shape == (0,) and factory(()).shape == ()
+    assert factory(2, dtype=torch.int8, requires_grad=False).dtype is torch.int8
+    assert getattr(torch.ones(2, 2, dtype=torch.float64), f"new_{name}")(3).dtype is torch.float64
+    assert getattr(torch, f"{name}_like")(torch.ones(2, dtype=torch.int16)).dtype is torch.int16
+    with pytest.raises(RuntimeError, match="negative dimension"):
+        factory(-1)
+    with pytest.raises(TypeError):
+        factory("2")
+
+
+def test_ranges() -> None:
+    assert torch.arange(5).tolist() == [0, 1, 2, 3, 4]
+    assert torch.arange(1, 2, 0.5).tolist() == [1.0, 1.5]
+    assert torch.arange(5, 0, -2).tolist() == [5, 3, 1]
+    assert torch.linspace(0, 1, 5).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert np.allclose(torch.logspace(0, 2, 3), [1, 10, 100])
+    assert torch.eye(2, 3).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert torch.full((2,), 3).dtype is torch.int64
+    with pytest.raises(RuntimeError, match="inconsistent with step sign"):
+        torch.arange(0, 5, -1)
+
+
+# --- promotion ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "result"),
+    [(torch.uint8, torch.int8, torch.int16), (torch.int64, torch.float16, torch.float16), (torch.float16, torch.float32, torch.float32),
+     (torch.bool, torch.uint8, torch.uint8), (torch.float64, torch.complex64, torch.complex128), (torch.int32, torch.bool, torch.int32)],
+)  # fmt: skip
+def test_promote_types(left: torch.dtype, right: torch.dtype, result: torch.dtype) -> None:
+    assert torch.promote_types(left, right) is result is torch.promote_types(right, left)
+    assert (torch.ones(2, dtype=left) + torch.ones(2, dtype=right)).dtype is result
+
+
+def test_promotion_by_category() -> None:
+    f, i, b = torch.ones(2, dtype=torch.float16), torch.ones(2, dtype=torch.int8), torch.tensor([True])
+    assert (f * 2.0).dtype is torch.float16  # a number of the same category does not widen
+    assert (i + 1).dtype is torch.int8 and (i + 1.0).dtype is torch.float32 and (b + 1).dtype is torch.int64
+    assert (f + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float16  # nor does a 0-d tensor
+    assert (i + torch.tensor(1.0, dtype=torch.float64)).dtype is torch.float64  # but a higher category does
+    assert (i / i).dtype is torch.float32 and (i // 2).dtype is torch.int8
+    assert (i == 1).dtype is torch.bool and (f > 0).dtype is torch.bool
+    assert torch.tensor([1, 2]).sum().dtype is torch.int64 and torch.ones(2, dtype=torch.uint8).sum().dtype is torch.int64
+
+
+def test_integers_stay_put_in_place() -> None:
+    x = torch.ones(2, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        x += 0.5
+    with pytest.raises(RuntimeError, match="Integers to negative integer powers"):
+        x**-1
+
+
+# --- NumPy and other libraries ------------------------------------------------------------------------------------
+
+
+def test_memory_is_shared_with_numpy_both_ways() -> None:
+    x = torch.ones(5)
+    y = x.numpy()
+    y[0] = -1000
+    assert x[0].item() == -1000
+    array = np.ones((4, 4))
+    z = torch.from_numpy(array)
+    z[0] = -1000
+    assert (array[0] == -1000).all() and z.dtype is torch.float64
+    z.add_(1)
+    assert (array[0] == -999).all()
+
+
+def test_numpy_refusals() -> None:
+    with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+        torch.ones(1, requires_grad=True).numpy()
+    with pytest.raises(TypeError, match=r"expected np.ndarray \(got list\)"):
+        torch.from_numpy([1])
+    with pytest.raises(TypeError, match="can't convert np.ndarray of type"):
+        torch.from_numpy(np.array(["a"]))
+    with pytest.raises(ValueError, match="negative"):
+        torch.from_numpy(np.ones(3)[::-1])
+    assert torch.ones(1, requires_grad=True).numpy(force=True) == 1
+
+
+def test_array_protocol() -> None:
+    x = torch.arange(3.0)
+    assert np.asarray(x).dtype == np.float32
+    assert np.allclose(np.sin(x), np.sin(np.arange(3)))
+    assert isinstance(np.float64(2) * x, torch.Tensor) or np.allclose(np.float64(2) * x, [0, 2, 4])
+
+
+def test_dlpack_both_ways() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    y = np.from_dlpack(x)
+    assert np.shares_memory(y, x.numpy())
+    z = torch.from_dlpack(np.arange(4))
+    assert z.tolist() == [0, 1, 2, 3] and z.dtype is torch.int64
+    assert torch.utils.dlpack.from_dlpack(x).data_ptr() == x.data_ptr()
+    with pytest.raises(BufferError):
+        torch.ones(1, requires_grad=True).__dlpack__()
+
+
+# --- Storage ------------------------------------------------------------------------------------------------------
+
+
+def test_views_share_storage() -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    view = x.t()[1:, 1]
+    assert view.storage().size() == 12 and view.storage().data_ptr() == x.storage().data_ptr()
+    assert view.storage_offset() == 5 and view.stride() == (1,)
+    view.storage()[5] = 100
+    assert x[1, 1].item() == 100
+    assert x.untyped_storage().nbytes() == 48 and x.storage().tolist()[5] == 100
+
+
+def test_as_strided_set_resize() -> None:
+    x = torch.arange(6.0)
+    y = x.as_strided((2, 2), (2, 1), 1)
+    assert y.tolist() == [[1, 2], [3, 4]] and y.data_ptr() == x.data_ptr() + 4
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 24"):
+        x.as_strided((4, 4), (4, 1))
+    z = torch.empty(0)
+    z.set_(x.storage(), 2, (2, 2), (2, 1))
+    assert z.tolist() == [[2, 3], [4, 5]]
+    z[0, 0] = -1
+    assert x[2].item() == -1
+    x.resize_(2, 2)
+    assert x.tolist() == [[0, 1], [-1, 3]]
+    x.resize_(10)
+    assert x[:4].tolist() == [0, 1, -1, 3] and x.shape == (10,)
+
+
+def test_strides_are_pytorchs() -> None:
+    x = torch.zeros(2, 3, 4)
+    assert x.stride() == (12, 4, 1) and x.transpose(0, 2).stride() == (1, 4, 12)
+    assert torch.zeros(2, 0, 3).stride() == (3, 3, 1)
+    assert x.is_contiguous() and not x.transpose(0, 1).is_contiguous()
+    assert x.transpose(0, 1).contiguous().stride() == (8, 4, 1)
+    assert torch.ones(3, 1).expand(3, 4).stride() == (1, 0)
+    with pytest.raises(RuntimeError, match=r"Use .reshape\(...\) instead"):
+        x.transpose(0, 1).view(-1)
+    assert x.transpose(0, 1).reshape(-1).shape == (24,)
+
+
+# --- device -------------------------------------------------------------------------------------------------------
+
+
+def test_device_objects() -> None:
+    assert repr(torch.device("cuda:1")) == "device(type='cuda', index=1)" and str(torch.device("cuda", 1)) == "cuda:1"
+    assert torch.device("cpu") != torch.device("cpu:0") and torch.device(torch.device("cpu")) == torch.device("cpu")
+    assert len({torch.device("cpu"), torch.device("cpu")}) == 1
+    assert pickle.loads(pickle.dumps(torch.device("cuda:1"))) == torch.device("cuda:1")
+    for wrong, error in (("nosuch", "Expected one of cpu, cuda"), ("cpu:x", "Invalid device string"), ("cuda:-1", "Invalid device string")):
+        with pytest.raises(RuntimeError, match=error):
+            torch.device(wrong)
+    with torch.device("cpu"):
+        assert torch.ones(1).device == torch.device("cpu")
+
+
+def test_virtual_devices() -> None:
+    code = """
+import flambeau as torch
+x, y = torch.ones(2, device="cpu:1"), torch.ones(2)
+assert x.device == torch.device("cpu:1") and y.device == torch.device("cpu:0"), (x.device, y.device)
+try: x + y
+except RuntimeError as error: print(error)
+print((x + y.to("cpu:1")).device, x + 1, torch.zeros(1, device="cpu:3").get_device())
+with torch.device("cpu:2"): print(torch.zeros(1).device)
+torch.set_default_device("cpu:3"); print(torch.arange(2).device)
+try: torch.ones(1, device="cpu:4")
+except RuntimeError as error: print(error)
+w = torch.ones(2, device="cpu:1", requires_grad=True)
+(w.to("cpu:0") * y.to("cpu:0")).sum().backward(); print(w.grad.device)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                          env={**os.environ, "FLAMBEAU_CPU_DEVICES": "4"})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "at least two devices, cpu:1 and cpu:0" in lines[0]
+    assert lines[1] == "cpu:1 tensor([2., 2.], device='cpu:1') 3"
+    assert lines[2:4] == ["cpu:2", "cpu:3"] and "FLAMBEAU_CPU_DEVICES" in lines[4] and lines[5] == "cpu:1"
+
+
+# --- conversions and protocols ------------------------------------------------------------------------------------
+
+
+def test_to_in_all_forms() -> None:
+    x = torch.ones(2)
+    assert x.to(torch.float32) is x and x.to("cpu") is x and x.to(torch.float32, copy=True) is not x
+    assert x.to(torch.int64).dtype is torch.int64 and x.to("cpu", torch.float64).dtype is torch.float64
+    assert x.to(torch.zeros(1, dtype=torch.int8)).dtype is torch.int8
+    assert x.double().dtype is torch.float64 and x.half().float().dtype is torch.float32 and x.type_as(x.long()).dtype is torch.int64
+    y = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    y.float().sum().backward()
+    assert y.grad is not None and y.grad.dtype is torch.float64
+
+
+def test_python_protocols() -> None:
+    x = torch.tensor([[1, 2], [3, 4]])
+    assert len(x) == 2 and [row.tolist() for row in x] == [[1, 2], [3, 4]] and 3 in x and 5 not in x
+    assert int(torch.tensor(3.7)) == 3 and float(torch.tensor(2)) == 2.0 and complex(torch.tensor(1j)) == 1j
+    assert [10, 20, 30][torch.tensor(1)] == 20 and bool(torch.tensor([True]))
+    assert f"{torch.tensor(1.23456):.2f}" == "1.23"
+    with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):
+        bool(x)
+    with pytest.raises(RuntimeError, match="a Tensor with 4 elements cannot be converted to Scalar"):
+        x.item()
+    with pytest.raises(TypeError, match=r"len\(\) of a 0-d tensor"):
+        len(torch.tensor(1))
+    with pytest.raises(TypeError, match="iteration over a 0-d tensor"):
+        iter(torch.tensor(1))
+    assert torch.tensor(5)[0] == 5  # PyTorch 0.2's loss.data[0]
+    assert {x: 1}[x] == 1
+
+
+def test_size() -> None:
+    size = torch.zeros(2, 3).size()
+    assert isinstance(size, tuple) and size == (2, 3) and size.numel() == 6 and repr(size) == "torch.Size([2, 3])"
+    assert isinstance(size[:1], torch.Size) and isinstance(size + (1,), torch.Size) and pickle.loads(pickle.dumps(size)) == size
+    assert torch.zeros(2, 3).size(-1) == 3
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"):
+        torch.zeros(2, 3).size(2)
+
+
+def test_copies() -> None:
+    x = torch.arange(4.0, requires_grad=True)
+    y = deepcopy(x)
+    assert y.requires_grad and y.is_leaf and y.data_ptr() != x.data_ptr() and torch.equal(x, y)
+    assert copy(x).data_ptr() == x.data_ptr()
+    base = torch.zeros(4)
+    pair = deepcopy([base, base[1:]])
+    pair[0][1] = 5
+    assert pair[1][0].item() == 5 and base[1].item() == 0
+    assert torch.equal(pickle.loads(pickle.dumps(x.detach())), x.detach())
+    with pytest.raises(RuntimeError, match="graph leaves"):
+        deepcopy(x * 2)
+
+
+def test_tensors_die_at_once() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        x = torch.ones(3, requires_grad=True)
+        y = (x.exp() * 2)[1:].sum()
+        y.backward()
+        references = [weakref.ref(each) for each in (x, y)]
+        del x, y
+        assert all(each() is None for each in references)
+    finally:
+        gc.enable()
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [(lambda: torch.ones(2, 3) + torch.ones(4, 2), RuntimeError, r"size of tensor a \(3\) must match the size of tensor b \(2\)"),
+     (lambda: torch.ones(2, 3).mm(torch.ones(2, 3)), RuntimeError, r"shapes cannot be multiplied \(2x3 and 2x3\)"),
+     (lambda: torch.ones(2, 3).mm(torch.ones(3, 2).double()), RuntimeError, "same dtype, but got: float != double"),
+     (lambda: torch.ones(2).sum(3), IndexError, r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 3\)"),
+     (lambda: torch.exp(2), TypeError, r"argument 'input' \(position 1\) must be Tensor, not int"),
+     (lambda: torch.ones(2) + "a", TypeError, r"unsupported operand type\(s\) for \+"),
+     (lambda: torch.cat([torch.ones(2, 3), torch.ones(3, 2)]), RuntimeError, "Sizes of tensors must match except in dimension 0"),
+     (lambda: torch.ones(2, 3).view(4), RuntimeError, r"shape '\[4\]' is invalid for input of size 6"),
+     (lambda: torch.ones(2)[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
+     (lambda: torch.ones(2)[0, 0], IndexError, "too many indices for tensor of dimension 1"),
+     (lambda: torch.ones(2)[1.5], TypeError, "only integers, slices"),
+     (lambda: torch.ones(2).mean(dtype=torch.int64), RuntimeError, "."),
+     (lambda: torch.tensor([1]).mean(), RuntimeError, "either a floating point or complex"),
+     (lambda: torch.ones(2, dtype=torch.int64).requires_grad_(), RuntimeError, "only Tensors of floating point dtype"),
+     (lambda: torch.ones(3).expand(2), RuntimeError, "."),
+     (lambda: torch.ones(3).expand(2, 2), RuntimeError, r"expanded size of the tensor \(2\) must match the existing size \(3\)")],
+)  # fmt: skip
+def test_bad_input(call: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,325 @@
+"""Looking at images: grids, boxes, masks, keypoints and flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import flambeau as torch
+
+from ._extras import pillow
+from .transforms.functional import pil_to_tensor, to_pil_image
+
+__all__ = [
+    "draw_bounding_boxes",
+    "draw_keypoints",
+    "draw_segmentation_masks",
+    "flow_to_image",
+    "make_grid",
+    "save_image",
+]
+
+Tensor = torch.Tensor
+Colour = str | tuple[int, int, int]
+
+
+def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
+    """From ``value_range``, by default the smallest and largest value, to 0 to 1."""
+    low, high = (image.min().item(), image.max().item()) if value_range is None else value_range
+    return (image.clamp(low, high) - low) / max(high - low, 1e-5)
+
+
+def make_grid(
+    tensor: Tensor | list[Tensor],
+    nrow: int = 8,
+    padding: int = 2,
+    normalize: bool = False,
+    value_range: tuple[float, float] | None = None,
+    scale_each: bool = False,
+    pad_value: float = 0.0,
+) -> Tensor:
+    """Images side by side in one image.
+
+    Args:
+        tensor: images of shape ``(N, C, H, W)``, or a list of images of one size.
+        nrow: images in a row.
+        padding: pixels between images.
+        normalize: stretch the values to 0 to 1.
+        value_range: what to stretch; by default from the smallest to the largest value.
+        scale_each: stretch each image by itself.
+        pad_value: the value between images.
+
+    Returns:
+        Shape ``(3, height, width)``: grey images get three channels.
+
+    Example::
+
+        >>> import flambeau as torch
+        >>> from flambeau_vision.utils import make_grid
+        >>> make_grid(torch.rand(5, 1, 8, 8), nrow=3).shape
+        torch.Size([3, 22, 32])
+    """
+    if isinstance(tensor, list | tuple):
+        tensor = torch.stack(list(tensor), dim=0)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"tensor or list of tensors expected, got {type(tensor)}")
+    if tensor.ndim < 4:
+        tensor = tensor.reshape(1, -1, *tensor.shape[-2:])
+    if tensor.shape[1] == 1:
+        tensor = tensor.expand(-1, 3, -1, -1)
+    if normalize:
+        if value_range is not None and not isinstance(value_range, tuple):
+            raise TypeError("value_range has to be a tuple (min, max) if specified. min and max are numbers")
+        each = [_stretch(image, value_range) for image in tensor] if scale_each else None
+        tensor = torch.stack(each) if scale_each else _stretch(tensor, value_range)
+    count, channels, height, width = tensor.shape
+    if count == 1:
+        return tensor[0]
+    columns = min(nrow, count)
+    rows = math.ceil(count / columns)
+    height, width = height + padding, width + padding
+    grid = tensor.new_full((channels, height * rows + padding, width * columns + padding), pad_value)
+    for index, image in enumerate(tensor):
+        top, left = index // columns * height + padding, index % columns * width + padding
+        grid[:, top : top + height - padding, left : left + width - padding] = image
+    return grid
+
+
+def save_image(
+    tensor: Tensor | list[Tensor], fp: str | Path | BinaryIO, format: str | None = None, **kwargs: Any
+) -> None:
+    """Write images to a file, as a grid if there are several.
+
+    Args:
+        tensor: images with values from 0 to 1, as for :func:`make_grid`.
+        fp: a path or an open file.
+        format: the file format; by default what the name says.
+        **kwargs: further arguments of :func:`make_grid`.
+    """
+    grid = make_grid(tensor, **kwargs)
+    pixels = grid.detach().mul(255).add(0.5).clamp(0, 255).to("cpu", torch.uint8)
+    to_pil_image(pixels).save(fp, format=format)
+
+
+def _check_image(image: Tensor, channels: tuple[int, ...] = (3,)) -> None:
+    if not isinstance(image, Tensor):
+        raise TypeError(f"Tensor expected, got {type(image)}")
+    if not (image.dtype == torch.uint8 or image.is_floating_point()):
+        raise ValueError(f"The image dtype must be uint8 or float, got {image.dtype}")
+    if image.ndim != 3:
+        raise ValueError("Pass individual images, not batches")
+    if image.shape[0] not in channels:
+        raise ValueError("Only grayscale and RGB images are supported" if 1 in channels else "Pass an RGB image.")
+
+
+def _palette(count: int) -> list[tuple[int, int, int]]:
+    """Colours that differ from their neighbours."""
+    steps = (2**25 - 1, 2**15 - 1, 2**21 - 1)
+    return [tuple((index * step) % 255 for step in steps) for index in range(count)]
+
+
+def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
+    """One colour for each of ``count`` objects."""
+    if colors is None:
+        return _palette(count)
+    if isinstance(colors, str | tuple):
+        colors = [colors] * count
+    if len(colors) < count:
+        raise ValueError(f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}.")
+    parse = pillow("ImageColor").getrgb
+    return [parse(color) if isinstance(color, str) else color for color in colors[:count]]
+
+
+def _drawing(image: Tensor) -> tuple[Any, Any]:
+    """The image as a PIL image to draw on, and what draws."""
+    pixels = image if image.dtype == torch.uint8 else image.mul(255).round().clamp(0, 255).to(torch.uint8)
+    canvas = to_pil_image(pixels.expand(3, -1, -1) if pixels.shape[0] == 1 else pixels)
+    return canvas, pillow("ImageDraw")
+
+
+def _drawn(canvas: Any, image: Tensor) -> Tensor:
+    """The drawing as a tensor of the kind that ``image`` is."""
+    pixels = pil_to_tensor(canvas).to(image.device)
+    return pixels if image.dtype == torch.uint8 else pixels.to(image.dtype) / 255
+
+
+def draw_bounding_boxes(
+    image: Tensor,
+    boxes: Tensor,
+    labels: Sequence[str | None] | None = None,
+    colors: Sequence[Colour] | Colour | None = None,
+    fill: bool = False,
+    width: int = 1,
+    font: str | None = None,
+    font_size: int | None = None,
+    label_colors: Sequence[Colour] | Colour | None = None,
+) -> Tensor:
+    """Draw boxes on an image.
+
+    Args:
+        image: shape ``(3, H, W)`` or ``(1, H, W)``, ``uint8`` or floating.
+        boxes: shape ``(N, 4)``: left, top, right, bottom.
+        labels: a text for each box, or None.
+        colors: one for all or one for each: names, ``#rrggbb`` or ``(r, g, b)``.
+        fill: fill the boxes, half transparent.
+        width: of the lines.
+        font: a TrueType font file.
+        font_size: in points.
+        label_colors: the colours of the texts; by default those of the boxes.
+
+    Returns:
+        A new image of shape ``(3, H, W)``.
+
+    Raises:
+        ValueError: if there are not as many labels or colours as boxes, or a box has no positive size.
+    """
+    _check_image(image, (1, 3))
+    if labels is not None and len(labels) != len(boxes):
+        raise ValueError(
+            f"The number of boxes ({len(boxes)}) and labels ({len(labels)}) mismatch. "
+            "Please specify labels for each box."
+        )
+    if len(boxes) and ((boxes[:, 0] > boxes[:, 2]) | (boxes[:, 1] > boxes[:, 3])).any():
+        raise ValueError("Boxes need to be in (xmin, ymin, xmax, ymax) format. Use flambeau_vision.ops.box_convert")
+    outline_colors = _colours(colors, len(boxes))
+    text_colors = outline_colors if label_colors is None else _colours(label_colors, len(boxes))
+    canvas, image_draw = _drawing(image)
+    draw = image_draw.Draw(canvas, "RGBA" if fill else None)
+    text_font = _load_font(font, font_size)
+    for index, box in enumerate(boxes.to(torch.int64).tolist()):
+        outline = tuple(outline_colors[index])
+        draw.rectangle(box, width=width, outline=outline, fill=(*outline, 100) if fill else None)
+        if labels is not None and labels[index] is not None:
+            place = (box[0] + width + 1, box[1] + width + 1)
+            draw.text(place, labels[index], fill=tuple(text_colors[index]), font=text_font)
+    return _drawn(canvas, image)
+
+
+def _load_font(font: str | None, size: int | None) -> Any:
+    fonts = pillow("ImageFont")
+    return fonts.load_default() if font is None else fonts.truetype(font=font, size=size or 10)
+
+
+def draw_segmentation_masks(
+    image: Tensor,
+    masks: Tensor,
+    alpha: float = 0.8,
+    colors: Sequence[Colour] | Colour | None = None,
+) -> Tensor:
+    """Colour the pixels of masks.
+
+    Args:
+        image: shape ``(3, H, W)``, ``uint8`` or floating.
+        masks: booleans of shape ``(N, H, W)`` or ``(H, W)``.
+        alpha: how much colour, from 0 to 1.
+        colors: one for all or one for each mask.
+
+    Returns:
+        A new image.
+    """
+    _check_image(image)
+    masks = masks[None] if masks.ndim == 2 else masks
+    if masks.ndim != 3:
+        raise ValueError("masks must be of shape (H, W) or (batch_size, H, W)")
+    if masks.dtype != torch.bool:
+        raise ValueError(f"The masks must be of dtype bool. Got {masks.dtype}")
+    if masks.shape[-2:] != image.shape[-2:]:
+        raise ValueError("The image and the masks must have the same height and width")
+    white = 255 if image.dtype == torch.uint8 else 1.0
+    coloured = image.clone()
+    for mask, color in zip(masks, _colours(colors, len(masks)), strict=True):
+        value = torch.tensor(color, device=image.device) * (white / 255)
+        coloured[:, mask] = value.to(image.dtype)[:, None]
+    mixed = image * (1 - alpha) + coloured * alpha
+    untouched = ~masks.any(dim=0)
+    return torch.where(untouched, image, mixed.to(image.dtype))
+
+
+def draw_keypoints(
+    image: Tensor,
+    keypoints: Tensor,
+    connectivity: Sequence[tuple[int, int]] | None = None,
+    colors: Colour | None = None,
+    radius: int = 2,
+    width: int = 3,
+    visibility: Tensor | None = None,
+) -> Tensor:
+    """Draw points and the lines between them.
+
+    Args:
+        image: shape ``(3, H, W)``, ``uint8`` or floating.
+        keypoints: ``(x, y)`` of shape ``(instances, K, 2)``.
+        connectivity: pairs of points to connect.
+        colors: the colour of the points; blue by default.
+        radius: of the points.
+        width: of the lines.
+        visibility: which points to draw, of shape ``(instances, K)``; all by default.
+
+    Returns:
+        A new image.
+    """
+    _check_image(image)
+    if keypoints.ndim != 3:
+        raise ValueError("keypoints must be of shape (num_instances, K, 2)")
+    if visibility is None:
+        visibility = torch.ones(keypoints.shape[:-1], dtype=torch.bool)
+    visibility = visibility[..., 0] if visibility.ndim == 3 else visibility
+    if visibility.shape != keypoints.shape[:-1]:
+        raise ValueError(
+            "keypoints and visibility must have the same dimensionality for num_instances and K. "
+            f"Got {tuple(visibility.shape) = } and {tuple(keypoints.shape) = }"
+        )
+    canvas, image_draw = _drawing(image)
+    draw = image_draw.Draw(canvas)
+    for points, seen in zip(keypoints.to(torch.int64).tolist(), visibility.tolist(), strict=True):
+        for (x, y), visible in zip(points, seen, strict=True):
+            if visible:
+                corners = (x - radius, y - radius, x + radius, y + radius)
+                draw.ellipse(corners, fill=colors or (0, 0, 255))
+        for start, end in connectivity or ():
+            if seen[start] and seen[end]:
+                draw.line((*points[start], *points[end]), width=width)
+    return _drawn(canvas, image)
+
+
+def _colour_wheel() -> Tensor:
+    """55 colours around the circle: `A Database and Evaluation Methodology for Optical Flow <https://vision.middlebury.edu/flow/>`_."""
+    # Each arc starts with one colour full and lets the next rise, or starts with both and lets one fall.
+    arcs = ((0, 1, 15, True), (1, 0, 6, False), (1, 2, 4, True), (2, 1, 11, False), (2, 0, 13, True), (0, 2, 6, False))
+    parts = []
+    for full, changing, length, rises in arcs:
+        part = torch.zeros(length, 3)
+        ramp = torch.floor(255 * torch.arange(length) / length)
+        part[:, full] = 255
+        part[:, changing] = ramp if rises else 255 - ramp
+        parts.append(part)
+    return torch.cat(parts)
+
+
+def flow_to_image(flow: Tensor) -> Tensor:
+    """Optical flow as colours: the hue is the direction, the saturation the speed, relative to the fastest.
+
+    Args:
+        flow: floating ``(dx, dy)`` of shape ``(2, H, W)`` or ``(N, 2, H, W)``.
+
+    Returns:
+        ``uint8`` of shape ``(3, H, W)`` or ``(N, 3, H, W)``.
+    """
+    if flow.dtype != torch.float:
+        raise ValueError(f"Flow should be of dtype torch.float, got {flow.dtype}.")
+    if flow.ndim not in (3, 4) or flow.shape[-3] != 2:
+        raise ValueError(f"Input flow should have shape (2, H, W) or (N, 2, H, W), got {tuple(flow.shape)}.")
+    speed = (flow**2).sum(dim=-3).sqrt()
+    flow = flow / (speed.max() + 1e-5)
+    dx, dy = flow.unbind(-3)
+    speed = (flow**2).sum(dim=-3).sqrt()
+    wheel = _colour_wheel().to(flow.device)
+    place = (torch.atan2(-dy, -dx) / math.pi + 1) / 2 * (len(wheel) - 1)
+    below = torch.floor(place).long()
+    above = torch.where(below + 1 == len(wheel), torch.zeros_like(below), below + 1)
+    share = (place - below)[..., None]
+    colour = ((1 - share) * wheel[below] + share * wheel[above]) / 255.0
+    colour = 1 - speed[..., None] * (1 - colour)
+    return torch.floor(255 * colour).to(torch.uint8).movedim(-1, -3)

@@ -96,15 +96,19 @@ def plot(path, losses, images, targets, predictions):
     cells = misread.subplots(rows, columns, squeeze=False).flatten()
     for cell in cells:
         cell.axis("off")
-    for cell, index in zip(cells, wrong):
+    for cell, index in zip(cells, wrong, strict=False):
         cell.imshow(images[index, 0].numpy(), cmap="gray_r")
         cell.set_title(f"{targets[index]} read as {predictions[index]}", fontsize=7)
     figure.savefig(path, dpi=120)
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=20, help="passes over the training digits (default: 20)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--epochs", type=int, default=20, help="passes over the training digits (default: 20)"
+    )
     parser.add_argument("--lr", type=float, default=3e-3, help="learning rate (default: 0.003)")
     parser.add_argument("--batch-size", type=int, default=32, help="digits per step (default: 32)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default: 0)")

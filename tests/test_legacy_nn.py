@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import pickle
 
-import flambeau as torch
 import numpy as np
 import pytest
+
+import flambeau as torch
 
 nn = torch.legacy.nn
 optim = torch.legacy.optim

@@ -214,10 +214,12 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     @property
     def one(self) -> Any:
         """A 0-d tensor holding 1."""
-        from .op import constant
-
         found = self.constants.get(1)
-        return constant(1, self) if found is None else found
+        if found is None:
+            from .op import constant
+
+            found = constant(1, self)
+        return found
 
 
 class Kernels:

@@ -13,11 +13,14 @@ from typing import Any
 
 from . import dtypes
 from .autograd.modes import _grad, is_inference_mode_enabled
-from .autograd.node import Output
+from .autograd.node import Node, Output, next_seq
+from .autograd.saved import short_name
 from .storage import Storage
 from ._tensor import Tensor, alias
 
-__all__ = ["assign", "in_place", "with_out"]
+__all__ = ["IN_CUSTOM_FUNCTION", "assign", "check_writable", "give_history", "in_place", "rebase", "with_out"]
+
+IN_CUSTOM_FUNCTION = "in a custom Function"  # in place of True or False, for how a view came about
 
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -28,9 +31,10 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
         if not kwargs and fast(self, args):
             return self
         check_writable(self)
-        before = alias(self)
-        before._node, before._requires_grad = self._node, self._requires_grad
+        before, first = snapshot(self), next_seq()
         result = function(before, *args, **kwargs)
+        if result._node is not None:
+            _save_original(result._node, before, first)
         return assign(self, result, name)
 
     method.__name__ = method.__qualname__ = name + "_"
@@ -38,6 +42,35 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     method.__doc__ = f"In-place form of :func:`{name}`."
     method.__wrapped__ = function  # type: ignore[attr-defined]
     return method
+
+
+def snapshot(self: Tensor) -> Tensor:
+    """The tensor as it is, under another name: the argument of the operation that will overwrite it."""
+    from .op import SAVE_HOOKS
+
+    before = alias(self)
+    before._node, before._requires_grad = self._node, self._requires_grad
+    if SAVE_HOOKS and _grad.get():  # hooks must not be shown what will change
+        before._array, before._storage = self._kind.backend.copy(self._array), None
+    return before  # type: ignore[no-any-return]
+
+
+def _save_original(edge: Any, before: Tensor, first: int) -> None:
+    """Where nodes made since ``first`` have saved the tensor that is about to be overwritten, let them save a copy."""
+    stack, original = [edge], None
+    while stack:
+        node = stack.pop()
+        node = node.node if type(node) is Output else node
+        if not isinstance(node, Node) or node.seq < first:
+            continue
+        stack.extend(node.edges)
+        for name in node.saves:
+            saved = getattr(node, name)
+            if type(saved) is tuple and saved and saved[0] is before:
+                if original is None:
+                    original = snapshot(before)
+                    original._array, original._storage = before._kind.backend.copy(before._array), None
+                setattr(node, name, (original, original._array, 0))
 
 
 def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...]], bool]:
@@ -99,7 +132,7 @@ def _check_untracked(function: Callable[..., Any], out: Tensor, result: Tensor) 
                            "differentiation, but one of the arguments requires grad.")  # fmt: skip
 
 
-def check_writable(tensor: Tensor) -> None:
+def check_writable(tensor: Tensor, used: str = "is being used") -> None:
     """Refuse to write where PyTorch does."""
     if tensor._inference and not is_inference_mode_enabled():
         raise RuntimeError(
@@ -109,13 +142,11 @@ def check_writable(tensor: Tensor) -> None:
     if not _grad.get():
         return
     if tensor._requires_grad and tensor._node is None:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        raise RuntimeError(f"a leaf Variable that requires grad {used} in an in-place operation.")
     if tensor._view is not None:
         base = _root(tensor)
         if base._requires_grad and base._node is None:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation."
-            )
+            raise RuntimeError(f"a view of a leaf Variable that requires grad {used} in an in-place operation.")
 
 
 def _root(view: Tensor) -> Tensor:
@@ -142,7 +173,7 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
     _write(self, array, storage)
     storage.version += 1
     if tracked:
-        _give_history(self, result, storage)
+        give_history(self, result, storage)
     return self
 
 
@@ -162,12 +193,19 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
 
 def _check_view(view: Tensor) -> None:
     assert view._view is not None
-    _, record, _, recorded = view._view
-    what = view._node.node.name() if isinstance(view._node, Output) else "a view"
-    if record is None:
-        index = view._node.index if isinstance(view._node, Output) else 0
+    parent, record, _, recorded = view._view
+    index = view._node.index if isinstance(view._node, Output) else 0
+    maker = short_name(view.grad_fn) if view.grad_fn is not None else "a function"
+    if recorded is IN_CUSTOM_FUNCTION:
         raise RuntimeError(
-            f"Output {index} of {what} is a view and is being modified inplace. This view is the output of a function "
+            f"Output {index} of {maker} is a view and is being modified inplace. This view was created inside a custom Function "
+            "(or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
+            "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
+            "fix this by cloning the output of the custom Function."
+        )
+    if record is None:
+        raise RuntimeError(
+            f"Output {index} of {maker} is a view and is being modified inplace. This view is the output of a function "
             "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
             "should replace the inplace operation by an out-of-place one."
         )
@@ -178,19 +216,38 @@ def _check_view(view: Tensor) -> None:
             "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
             "outside (if you want the inplace to be tracked)."
         )
+    if parent._view is not None:
+        _check_view(parent)
 
 
-def _give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
-    node = result._node
-    if node is None:  # the result is a leaf itself: copying it is what is recorded
-        result = result.clone()
-        node = result._node
-    _resave_output(node, self, storage)
+def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
+    """Let ``self``, whose memory ``result`` was written to, have come about as ``result`` did."""
+    if result._node is None:  # the result is a leaf itself: copying it is what is recorded
+        result = result.clone()  # type: ignore[attr-defined]
+    _resave_output(result._node, self, storage)
+    rebase(self, result._node)
+
+
+def rebase(self: Tensor, edge: Any) -> None:
+    """Make ``edge`` the history of a tensor that was modified in place, and of all that share its memory."""
+    storage = self._storage or self._own_storage()
+    retained = _stop_retaining(self)
     if self._view is None:
-        self._node, self._requires_grad = node, True
+        self._node, self._requires_grad = edge, True
     else:
-        _rewrite_base(self, node)
+        _check_view(self)
+        _rewrite_base(self, edge)
     storage.refresh_history(_root(self), except_for=self)
+    if retained:
+        self.retain_grad()
+
+
+def _stop_retaining(self: Tensor) -> bool:
+    """Take back ``retain_grad`` from the node that the tensor leaves, and say whether there was anything to take."""
+    if not self.retains_grad or self._node is None:
+        return False
+    node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+    return node.hooks is not None and node.hooks.retain.pop(index, None) is not None
 
 
 def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
@@ -222,7 +279,7 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
 def regenerate(view: Tensor) -> None:
     """Look the view up again in its parent's current history."""
     assert view._view is not None
-    parent, record, params, _ = view._view
-    if record is not None and parent._requires_grad:
+    parent, record, params, recorded = view._view
+    if record is not None and recorded is True and parent._requires_grad:
         again = record.record(view._array, view._kind, parent, *params)
         view._node, view._requires_grad = again._node, True

@@ -43,12 +43,13 @@ PROMOTIONS: Mapping[str, Promotion] = {
     "sum": lambda d: (float32 if d in HALF else d, int64) if d.category <= dtypes.INTEGER else (
         (float32, d) if d in HALF else (d, d)),  # integers are summed in int64
     "compare": lambda d: (d, bool_),  # brought to a common dtype; the result is bool
+    "position": lambda d: (d, int64),  # brought to a common dtype; the result is int64
     "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
     "index": lambda d: (d, int64),
     "real": lambda d: (d, d.to_real()),
     "complex": lambda d: (d, d.to_complex()),
 }  # fmt: skip
-_COMMON = frozenset({"arithmetic", "float", "compare"})  # promotions that bring several arguments to one dtype
+_COMMON = frozenset({"arithmetic", "float", "compare", "position"})  # promotions that bring several arguments to one dtype
 _ONE_KIND = _COMMON | {"match"}
 
 
@@ -553,7 +554,7 @@ SAVE_HOOKS: list[Callable[[Tensor], Any]] = []  # pack functions of saved_tensor
 def save_output(result: Tensor, index: int) -> Any:
     """A result as its own node keeps it: by an alias without history, so that no reference cycle arises."""
     holder = alias(result)
-    holder.__dict__["_output_of"] = (None, index)
+    holder.__dict__["_output_of"] = index
     return save(holder)
 
 

@@ -248,6 +248,7 @@ def _importable(directory: str) -> Iterator[None]:
 
 def _import_hubconf(directory: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(HUBCONF, os.path.join(directory, HUBCONF))
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     with _importable(directory):
         spec.loader.exec_module(module)

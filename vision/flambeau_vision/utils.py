@@ -111,7 +111,9 @@ def _check_image(image: Tensor, channels: tuple[int, ...] = (3,)) -> None:
     if image.ndim != 3:
         raise ValueError("Pass individual images, not batches")
     if image.shape[0] not in channels:
-        raise ValueError("Only grayscale and RGB images are supported" if 1 in channels else "Pass an RGB image.")
+        raise ValueError(
+            "Only grayscale and RGB images are supported" if 1 in channels else "Pass an RGB image."
+        )
 
 
 def _palette(count: int) -> list[tuple[int, int, int]]:
@@ -127,7 +129,9 @@ def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
     if isinstance(colors, str | tuple):
         colors = [colors] * count
     if len(colors) < count:
-        raise ValueError(f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}.")
+        raise ValueError(
+            f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}."
+        )
     parse = pillow("ImageColor").getrgb
     return [parse(color) if isinstance(color, str) else color for color in colors[:count]]
 
@@ -182,7 +186,9 @@ def draw_bounding_boxes(
             "Please specify labels for each box."
         )
     if len(boxes) and ((boxes[:, 0] > boxes[:, 2]) | (boxes[:, 1] > boxes[:, 3])).any():
-        raise ValueError("Boxes need to be in (xmin, ymin, xmax, ymax) format. Use flambeau_vision.ops.box_convert")
+        raise ValueError(
+            "Boxes need to be in (xmin, ymin, xmax, ymax) format. Use flambeau_vision.ops.box_convert"
+        )
     outline_colors = _colours(colors, len(boxes))
     text_colors = outline_colors if label_colors is None else _colours(label_colors, len(boxes))
     canvas, image_draw = _drawing(image)
@@ -285,9 +291,16 @@ def draw_keypoints(
 
 
 def _colour_wheel() -> Tensor:
-    """55 colours around the circle: `A Database and Evaluation Methodology for Optical Flow <https://vision.middlebury.edu/flow/>`_."""
+    """55 colours around the circle, as the `Middlebury benchmark <https://vision.middlebury.edu/flow/>`_ has them."""
     # Each arc starts with one colour full and lets the next rise, or starts with both and lets one fall.
-    arcs = ((0, 1, 15, True), (1, 0, 6, False), (1, 2, 4, True), (2, 1, 11, False), (2, 0, 13, True), (0, 2, 6, False))
+    arcs = (
+        (0, 1, 15, True),
+        (1, 0, 6, False),
+        (1, 2, 4, True),
+        (2, 1, 11, False),
+        (2, 0, 13, True),
+        (0, 2, 6, False),
+    )
     parts = []
     for full, changing, length, rises in arcs:
         part = torch.zeros(length, 3)

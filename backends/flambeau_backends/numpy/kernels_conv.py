@@ -55,10 +55,10 @@ def convolution_weight(
     outputs, places, size = shape[0], shape[2:], grad.shape[2:]
     if groups == 1 and shape[1] >= _ROWS_FROM and prod(places) > 1:
         rows = _rows(input, places, size, stride, padding, dilation) if kept is None else kept
-        made = np.swapaxes(grad, 0, 1).reshape(outputs, -1) @ rows
+        made = np.swapaxes(grad, 0, 1).reshape(outputs, len(rows)) @ rows
         return _channels_second(made.reshape(outputs, *places, shape[1]))
     columns = _columns(input, places, size, stride, padding, dilation, groups) if kept is None else kept
-    slopes = grad.reshape(len(grad), groups, outputs // groups, -1)
+    slopes = grad.reshape(len(grad), groups, outputs // groups, prod(size))
     made = np.zeros((groups, outputs // groups, columns.shape[2]), grad.dtype)
     for chunk in _chunks(len(grad), made.nbytes):
         made += np.matmul(slopes[chunk], columns[chunk].swapaxes(-1, -2)).sum(0)
@@ -71,7 +71,7 @@ def convolution_transposed(
     groups: int = 1,
 ) -> Any:  # fmt: skip
     batch, places, channels = len(input), weight.shape[2:], weight.shape[1] * groups
-    slopes = input.reshape(batch, groups, input.shape[1] // groups, -1)
+    slopes = input.reshape(batch, groups, input.shape[1] // groups, prod(input.shape[2:]))
     turned = _as_columns(weight, groups).swapaxes(-1, -2)
     made = np.zeros((batch, channels, *(n + 2 * p for n, p in zip(size, padding, strict=True))), input.dtype)
     for chunk in _chunks(batch, turned.size // max(turned.shape[-1], 1) * slopes.shape[-1] * made.itemsize):
@@ -135,12 +135,12 @@ def _fold(target: Any, columns: Any, places: Sizes, stride: Sizes, dilation: Siz
 
 def _as_rows(weight: Any) -> Any:
     """``(output, place and channel)``."""
-    return np.moveaxis(weight, 1, -1).reshape(len(weight), -1)
+    return np.moveaxis(weight, 1, -1).reshape(len(weight), prod(weight.shape[1:]))
 
 
 def _as_columns(weight: Any, groups: int) -> Any:
     """``(group, output in the group, channel and place)``."""
-    return weight.reshape(groups, len(weight) // groups, -1)
+    return weight.reshape(groups, len(weight) // groups, prod(weight.shape[1:]))
 
 
 def _channels_second(array: Any) -> Any:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from . import engine
+from . import engine, graph
+from .anomaly import detect_anomaly, set_detect_anomaly
+from .function import Function, NestedIOFunction
 from .modes import (
     enable_grad,
     inference_mode,
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 __all__ = [
-    "backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
-    "set_grad_enabled",
+    "Function", "NestedIOFunction", "backward", "detect_anomaly", "enable_grad", "grad", "graph", "inference_mode",
+    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 
 
@@ -162,5 +164,5 @@ def _one_like(tensor: Tensor) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if kind.dtype.category == dtypes.COMPLEX:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
-    one = kind.one
-    return one if not shape else one.reshape(shape)  # type: ignore[attr-defined, no-any-return]
+    array = kind.backend.copy(kind.one._array)  # a hook may write to it
+    return engine.wrap(array if not shape else kind.backend.xp.reshape(array, shape), kind)

@@ -41,7 +41,10 @@ def run(
     With ``inputs`` (Tensors or GradientEdges), only they receive a gradient: returned (as Tensors, or None) with
     ``capture``, else accumulated in ``grad``.
     """
-    tensors = create_graph or tangents["levels"] > 0 or any(type(each._kind) is not Kind for _, each in roots)
+    tensors = create_graph or tangents["levels"] > 0
+    for _, gradient in roots:
+        if type(gradient._kind) is not Kind:  # batched
+            tensors = True
     task = Task(tensors, create_graph, retain_graph)
     if inputs is not None or survey["wanted"]:
         task.survey([edge for edge, _ in roots], inputs, capture)
@@ -64,6 +67,15 @@ def run(
 class Task:
     """One backward pass: the gradients that wait for their node, in a heap by ``seq``."""
 
+    # Set by ``survey``:
+    surveyed = False
+    capture = False  # whether gradients are returned rather than accumulated
+    reached: set[Any]  # the nodes and leaves that the pass comes to
+    edges_left: dict[Any, int]  # how many edges may still bring something to each leaf
+    targets: set[Any] | None = None  # the edges whose gradients are asked for; None: all leaves
+    needed: set[Node] | None = None  # the nodes to run; None: all
+    caught: dict[Any, Any]  # the gradients of inputs that are not leaves
+
     def __init__(self, tensors: bool, create_graph: bool, retain_graph: bool) -> None:
         self.tensors = tensors  # whether rules get Tensors, not arrays
         self.create_graph = create_graph
@@ -71,20 +83,12 @@ class Task:
         self.heap: list[tuple[int, Node]] = []
         self.pending: dict[Node, Any] = {}  # a gradient, or a list of them for a node with several outputs
         self.leaves: dict[Tensor, Any] = {}
-        self.capture = False
-        # set by ``survey``:
-        self.surveyed = False
-        self.reached: set[Any] = set()  # the nodes and leaves that the pass comes to
-        self.edges_left: dict[Any, int] = {}  # how many edges may still bring something to each leaf
-        self.targets: set[Any] | None = None  # the edges whose gradients are asked for; None: all leaves
-        self.needed: set[Node] | None = None  # the nodes to run; None: all
-        self.caught: dict[Any, Any] = {}
 
     # --- which part of the graph to run ---
 
     def survey(self, roots: Sequence[Any], inputs: Sequence[Any] | None, capture: bool) -> None:
         """Walk the graph: find the nodes on a path to ``inputs`` (all, without), and count the edges into each leaf."""
-        self.surveyed, self.capture = True, capture
+        self.surveyed, self.capture, self.edges_left, self.caught = True, capture, {}, {}
         nodes = sorted(reachable(roots), key=lambda each: each.seq)
         if inputs is not None:
             targets, needed = {edge_of(each) for each in inputs}, set[Node]()
@@ -132,7 +136,7 @@ class Task:
 
     def drain(self) -> None:
         """Run nodes on raw arrays until none waits.  This loop is the price of a backward."""
-        heap, pending, deliver, release = self.heap, self.pending, self.deliver, not self.retain_graph
+        heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
         node: Any = None
         gradient: Any = None
         while node is not None or heap:
@@ -161,10 +165,14 @@ class Task:
                         continue
                     pending[edge] = each
                     heappush(heap, (-edge.seq, edge))
-                else:
+                elif type(edge) is Output:
                     deliver(edge, each)
-                    if type(edge) is not Output:
-                        continue
+                else:
+                    kind = edge._kind
+                    if each.shape != edge._array.shape or each.dtype is not kind.raw_dtype:
+                        each = fit(each, kind, edge._array.shape, False)
+                    leaves[edge] = leaves[edge] + each if edge in leaves else each
+                    continue
                 if node is not None:  # something else waits after all
                     deliver(node, gradient)
                     node = None

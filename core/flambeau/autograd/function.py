@@ -210,20 +210,16 @@ class FunctionNode(Node):
     saves = ("ctx",)
 
     @property
-    def keeps_none(self) -> bool:
+    def keeps_none(self) -> bool:  # type: ignore[override]
         return not self.ctx.materialize_grads
 
     def release(self) -> None:
         if self.ctx._saved is not _ACCESSED:
             self.ctx._saved = RELEASED
 
-    def run(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
         gradients = self._for_arguments(_differentiate(self.ctx, g))
         return tuple(each for each, wanted in zip(gradients, self.from_tensor, strict=True) if wanted)
-
-    def apply(self, *grad_outputs: Any) -> Any:
-        """Call the user's backward."""
-        return _differentiate(self.ctx, list(grad_outputs))
 
     def _for_arguments(self, made: Any) -> Sequence[Any]:
         """What backward returned, checked: one gradient per argument."""
@@ -255,15 +251,13 @@ class FunctionNode(Node):
 
 
 def _differentiate(ctx: Function, gradients: list[Any]) -> Any:
-    cls = type(ctx)
-    own = cls.__dict__.get("backward", cls.backward) is not Function.__dict__["backward"] and cls.backward is not Function.backward
+    cls, name = type(ctx), "backward"
     if cls.vjp is not Function.vjp:
-        if own:
+        if cls.backward is not Function.backward:
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
                                "implement one of them.")  # fmt: skip
-        backward = _bound(ctx, "vjp")
-    else:
-        backward = _bound(ctx, "backward")
+        name = "vjp"
+    backward = _bound(ctx, name)
     return backward(gradients) if cls.boxed_grads_call else backward(*gradients)
 
 
@@ -319,7 +313,7 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, ...]) -> FunctionNode:
     node = object.__new__(ctx._backward_cls)
-    node.seq = next_seq()
+    node.seq, node.hooks, node.outputs = next_seq(), None, None
     node.edges = tuple((each._node or each) if each._requires_grad else None for each in tensors)
     node.ctx, node.from_tensor = ctx, is_tensor
     ctx._node = weakref.ref(node)
@@ -420,7 +414,7 @@ class Error(Node):
     __slots__ = ("message",)
     takes_tensors = True
 
-    def run(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
 
@@ -447,7 +441,7 @@ def _barred(tensor: Tensor | None) -> Tensor | None:
         return None
     node = Error()
     node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
-    node.edges, node.seq = (None,), next_seq()
+    node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
     node.kind, node.shape = tensor._kind, tensor._array.shape
     made = tensor.detach()
     made._node, made._requires_grad = node, True

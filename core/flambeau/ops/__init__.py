@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (  # noqa: F401
     activation,
     arithmetic,
+    blocks,
     comparison,
     conversion,
     convolution,
@@ -16,6 +17,7 @@ from . import (  # noqa: F401
     loss,
     matrix,
     memory,
+    normalization,
     padding,
     pointwise,
     pooling,
@@ -24,5 +26,6 @@ from . import (  # noqa: F401
     scatter,
     softmax,
     sorting,
+    statistics,
     views,
 )

@@ -192,7 +192,7 @@ def _getitem_method(self: Tensor, index: Any) -> Any:
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from .. import overrides
     from ..autograd.modes import is_grad_enabled
-    from ..inplace import _give_history, check_writable
+    from ..inplace import check_writable, give_history
     from ..op import FAST, OPS
     from .._tensor import alias
 
@@ -221,7 +221,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, kind, before, value, raw)
-        _give_history(self, recorded, storage)
+        give_history(self, recorded, storage)
 
 
 def _fitting(value: Any, target: Any, index: Any) -> Any:

@@ -52,7 +52,7 @@ def _max_pool_forward(
     return made if prod(window_size) > 1 else xp.asarray(made, copy=True)
 
 
-def _max_pool_indices_forward(
+def max_pool_indices_forward(
     xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     """For each window, where in the flattened space of the input its maximum is."""
@@ -104,7 +104,7 @@ def _max_pool_record(n: int) -> Any:
 
 _max_pool = {n: _max_pool_record(n) for n in (1, 2, 3)}
 _max_pool_indices = op(
-    "max_pool_indices", _max_pool_indices_forward, promote="index", public=False, method=False, out=False)
+    "max_pool_indices", max_pool_indices_forward, promote="index", public=False, method=False, out=False)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def max_pool(
 # --- means --------------------------------------------------------------------------------------------------------
 
 
-def _divisor(
+def window_sizes(
     xp: Any, given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None, dtype: Any
 ) -> Any:
     """How many elements each window has: a number, or an array where windows at the edges have fewer."""
@@ -215,7 +215,7 @@ def _avg_pool_forward(
     for start in product(*map(range, window_size)):
         seen = padded[window(start, size, stride)]
         made = seen if made is None else made + seen
-    counts = _divisor(xp, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
+    counts = window_sizes(xp, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     return made // counts if xp.isdtype(input.dtype, "integral") else made / counts
 
 
@@ -223,7 +223,7 @@ def _avg_pool_backward_forward(
     xp: Any, input: Any, /, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool,
     divisor: int | None,
 ) -> Any:  # fmt: skip
-    spread = _spread_out(xp, input / _divisor(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride)
+    spread = _spread_out(xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride)
     reach = [max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)]
     made = None
     for start in product(*map(range, window_size)):

@@ -92,7 +92,7 @@ def _at_rank(name: str, input: Tensor, rank: int, dim: int, keepdim: bool) -> An
     return _named(name, values, indices)
 
 
-for _name in ("kthvalue", "median", "mode", "nanmedian", "cummax", "cummin"):
+for _name in ("kthvalue", "median", "mode", "nanmedian"):
     op(_name, _sort_forward, **_RESULTS)  # gives the results their named tuple
 
 
@@ -105,3 +105,242 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     if not input.ndim:
         return _named("kthvalue", input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
     return _at_rank("kthvalue", input, k - 1, dim, keepdim)
+
+
+@composite(out=True)
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median (the lower of two): of all elements; or of each slice over ``dim``, with where it is.  NaN counts as the largest."""
+    return _median("median", input, dim, keepdim)
+
+
+@composite(out=True)
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median of the elements that are not NaN."""
+    return _median("nanmedian", input, dim, keepdim)
+
+
+def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
+    if dim is None:
+        if not input.numel():
+            return input.new_full((), float("nan"))  # type: ignore[attr-defined]
+        return _median(name, input.reshape(-1), 0, False)[0]  # type: ignore[attr-defined]
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+    dim = wrap_dim(dim, input.ndim)
+    values, indices = sort(input, dim)
+    length = input.shape[dim]
+    if not length:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    missing = input.detach().isnan().sum(dim, keepdim=True)  # type: ignore[attr-defined]
+    if name == "nanmedian":
+        rank = (length - missing - 1).clamp(min=0) // 2
+    else:
+        rank = (missing > 0) * (length - missing) + (missing == 0) * ((length - 1) // 2)
+    values, indices = values.gather(dim, rank), indices.gather(dim, rank)
+    return _named(name, *((values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))))
+
+
+@composite(out=True)
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along ``dim`` (the smallest of several), and its last place."""
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+    dim = wrap_dim(dim, input.ndim)
+    rows = input.movedim(dim, -1)  # type: ignore[attr-defined]
+    counts = (rows.unsqueeze(-1) == rows.unsqueeze(-2)).sum(-1)
+    best = counts == counts.amax(-1, keepdim=True)
+    smallest = rows.detach().masked_fill(~best, _largest(input.dtype)).amin(-1, keepdim=True)
+    places = (rows == smallest) * _counting(rows.shape[-1], input)
+    indices = places.amax(-1, keepdim=True)
+    values = rows.gather(-1, indices)
+    values, indices = values.movedim(-1, dim), indices.movedim(-1, dim)
+    return _named("mode", *((values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))))
+
+
+def _largest(dtype: dtypes.dtype) -> Any:
+    if dtype is dtypes.bool_:
+        return True
+    return float("inf") if dtype.is_floating_point else dtypes.iinfo(dtype).max
+
+
+def _counting(length: int, like: Tensor) -> Tensor:
+    from ..creation import arange
+
+    return arange(length, device=like.device)
+
+
+# --- running extremes ---------------------------------------------------------------------------------------------
+
+
+def _running_extreme(name: str, of_two: str) -> Any:
+    """By doubling: after step k every place knows the extreme of the 2**k places up to it."""
+
+    def forward(xp: Any, input: Any, /, dim: int) -> Any:
+        values = input
+        length = input.shape[dim]
+        shape = [1] * input.ndim
+        shape[dim] = length
+        where = xp.broadcast_to(xp.reshape(xp.arange(length, dtype=xp.int64), tuple(shape)), input.shape)
+        before: tuple[Any, ...] = (slice(None),) * dim
+        step = 1
+        while step < length:
+            old, new = values[(*before, slice(0, -step), ...)], values[(*before, slice(step, None), ...)]
+            keeps = new >= old if of_two == "max" else new <= old
+            if xp.isdtype(input.dtype, "real floating"):
+                keeps = keeps | xp.isnan(new)
+                keeps = keeps & ~(xp.isnan(old) & ~xp.isnan(new))
+            head, head_where = values[(*before, slice(0, step), ...)], where[(*before, slice(0, step), ...)]
+            values = xp.concat([head, xp.where(keeps, new, old)], axis=dim)
+            old_where, new_where = where[(*before, slice(0, -step), ...)], where[(*before, slice(step, None), ...)]
+            where = xp.concat([head_where, xp.where(keeps, new_where, old_where)], axis=dim)
+            step *= 2
+        return values, where
+
+    record = op(
+        name, forward, **_RESULTS,
+        joint=lambda F, g, out, input_shape, dim: (select_backward(F, g[0], out[1], input_shape, dim, True),),
+    )  # fmt: skip
+
+    def function(input: Tensor, dim: int) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+        return record(input, wrap_dim(dim, input.ndim))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The running {of_two}imum along ``dim``, and where it was reached last."
+    return composite(function, out=True)
+
+
+cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "min")
+
+
+# --- searching ----------------------------------------------------------------------------------------------------
+
+
+@composite(method=False, out=True)
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where each element of ``input`` would go in the sorted rows of ``sorted_sequence``: before equal ones, or after (``right``).
+
+    >>> import flambeau as torch
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    from ..creation import tensor
+
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+    values = input if isinstance(input, Tensor) else tensor(input, device=sorted_sequence.device)
+    if sorted_sequence.ndim > 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                           f"tensor and input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and "
+                           f"input value tensor {list(values.shape)}")  # fmt: skip
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)  # type: ignore[attr-defined]
+    after = right or side == "right"
+    rows, wanted = sorted_sequence.unsqueeze(-2), values.unsqueeze(-1)  # type: ignore[attr-defined]
+    if sorted_sequence.ndim == 1:
+        found = _search(sorted_sequence, values, "right" if after else "left")
+    else:
+        found = ((rows <= wanted) if after else (rows < wanted)).sum(-1)
+    return found.to(dtypes.int32 if out_int32 else dtypes.int64)  # type: ignore[attr-defined, no-any-return]
+
+
+_search = op(
+    "search", lambda xp, input, values, /, side: xp.reshape(
+        xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), values.shape),
+    promote="position", public=False, method=False, out=False,
+)  # fmt: skip
+
+
+@composite(method=False, out=True)
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the bucket between ``boundaries`` that each element falls into."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)  # type: ignore[no-any-return]
+
+
+# --- what is found once -------------------------------------------------------------------------------------------
+
+
+@composite
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The different elements (or slices of ``dim``) in order; with each element's number among them, and how often each occurs.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)  # type: ignore
+    order = _lexicographic(rows)
+    ordered = rows[order]
+    starts = _starts(ordered)
+    values, inverse_sorted, counts = _groups(ordered, starts)
+    inverse = inverse_sorted.new_empty(len(order))
+    inverse[order] = inverse_sorted
+    return _unique_result(input, values, inverse, counts, return_inverse, return_counts, dim)
+
+
+@composite
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """The elements (or slices of ``dim``) without immediate repetitions."""
+    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)  # type: ignore
+    values, inverse, counts = _groups(rows, _starts(rows))
+    return _unique_result(input, values, inverse, counts, return_inverse, return_counts, dim)
+
+
+def _lexicographic(rows: Tensor) -> Tensor:
+    """The order of rows by their first element, then their second, and so on."""
+    order = _counting(rows.shape[0], rows)
+    for column in reversed(range(rows.shape[1])):
+        order = order[argsort(rows[order, column], stable=True)]  # type: ignore[index]
+    return order
+
+
+def _starts(rows: Tensor) -> Tensor:
+    """Where a row differs from the one before."""
+    from .joining import cat
+
+    first = rows.new_ones(min(len(rows), 1), dtype=dtypes.bool_)  # type: ignore[attr-defined]
+    return cat([first, (rows[1:] != rows[:-1]).any(1)])  # type: ignore
+
+
+def _groups(rows: Tensor, starts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    from .joining import cat
+
+    places = starts.nonzero().reshape(-1)  # type: ignore[attr-defined]
+    inverse = starts.cumsum(0) - 1  # type: ignore[attr-defined]
+    counts = cat([places[1:], places.new_full((1,), len(rows))]) - places if len(places) else places
+    return rows[places], inverse, counts  # type: ignore[index]
+
+
+def _unique_result(
+    input: Tensor, values: Tensor, inverse: Tensor, counts: Tensor, return_inverse: bool, return_counts: bool, dim: int | None
+) -> Any:
+    if dim is None:
+        values, inverse = values.reshape(-1), inverse.reshape(input.shape)  # type: ignore[attr-defined]
+    else:
+        rest = [n for each, n in enumerate(input.shape) if each != wrap_dim(dim, input.ndim)]
+        values = values.reshape(len(values), *rest).movedim(0, dim)  # type: ignore[attr-defined]
+    result = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
+    return result if len(result) > 1 else values
+
+
+@composite(method=False, out=True)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Where an element is among ``test_elements``."""
+    from ..creation import as_tensor
+
+    elements, test_elements = as_tensor(elements), as_tensor(test_elements)
+    found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)  # type: ignore[attr-defined]
+    return ~found if invert else found  # type: ignore[no-any-return]

@@ -81,8 +81,8 @@ class GradScaler:
         self._init_scale = init_scale
         self._init_growth_tracker = 0
         # Made on the device of the first loss.
-        self._scale: torch.Tensor | None = None
-        self._growth_tracker: torch.Tensor | None = None
+        self._scale: Any = None
+        self._growth_tracker: Any = None
         self._progress: defaultdict[int, _Progress] = defaultdict(_Progress)
 
     def scale(self, outputs: torch.Tensor | Iterable[torch.Tensor]) -> Any:

@@ -80,7 +80,7 @@ class _Stop(Exception):
 class Frame:
     """The tensors that one checkpointed call has to save, in the order it does."""
 
-    current: Frame | None = None  # the innermost one whose forward pass is running
+    current: Any = None  # the innermost one whose forward pass is running
 
     def __init__(
         self,

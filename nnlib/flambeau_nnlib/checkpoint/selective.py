@@ -131,7 +131,7 @@ class _KeepMode(_SelectiveMode):
         else:
             self.storage[key] = _RECOMPUTED
             for undecided in saved:
-                undecided.hand_over()
+                undecided.hand_over(Frame.current)
         return result
 
 
@@ -167,10 +167,10 @@ class _Undecided:
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor: torch.Tensor | None = tensor
 
-    def hand_over(self) -> None:
+    def hand_over(self, frame: Frame) -> None:
         """Leave it to the checkpoint to recompute."""
-        self.frame = Frame.current
-        self.holder = self.frame.pack(self.tensor)
+        self.frame = frame
+        self.holder = frame.pack(self.tensor)
         self.tensor = None
 
     def unpack(self) -> torch.Tensor:

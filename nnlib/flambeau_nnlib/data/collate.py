@@ -56,6 +56,8 @@ def is_nested(data: Any) -> bool:
 
 
 class _KnownByName(type):
+    name: str
+
     def __instancecheck__(cls, value: Any) -> bool:
         return any(base.__module__ == "numpy" and base.__name__ == cls.name for base in type(value).__mro__)
 

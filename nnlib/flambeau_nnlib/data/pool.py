@@ -116,7 +116,8 @@ def _shut_down(owner: int, processes: list, tasks: list, results: list[Connectio
     for queue in tasks:
         queue.put(None)
     end = time.monotonic() + SHUTDOWN_PERIOD
-    pipes, running = set(results), {process.sentinel for process in processes}
+    pipes: set[Any] = set(results)
+    running = {process.sentinel for process in processes}
     while running and (left := end - time.monotonic()) > 0:
         for source in multiprocessing.connection.wait([*running, *pipes], left):
             if source in running:
@@ -124,16 +125,17 @@ def _shut_down(owner: int, processes: list, tasks: list, results: list[Connectio
             elif not _drain(source):
                 pipes.remove(source)
     for process in processes:
-        if process.is_alive():
-            process.terminate()
-        process.join()
+        for end_by_force in (process.terminate, process.kill):
+            if process.is_alive():
+                end_by_force()
+                process.join(SHUTDOWN_PERIOD)
     for pipe in results:
         pipe.close()
     for queue in tasks:
         queue.close()
 
 
-def _drain(pipe: Connection) -> bool:
+def _drain(pipe: Any) -> bool:
     """Make room for a worker that waits to send what nobody wants; False when it has closed its end."""
     try:
         return bool(os.read(pipe.fileno(), 1 << 16))

@@ -85,7 +85,7 @@ class Failure:
         if self.kind is KeyError:
             raise KeyError(_Verbatim(self.message))
         if getattr(self.kind, "message", None):  # takes its message by keyword
-            raise self.kind(message=self.message)
+            raise self.kind(message=self.message)  # type: ignore[call-arg]
         try:
             error = self.kind(self.message)
         except Exception:  # takes other arguments, and only its class knows which

@@ -64,10 +64,7 @@ class CIFAR10(VisionDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
-        if download:
-            self.download()
-        if not self._check_integrity():
-            raise RuntimeError("Dataset not found or corrupted. You can use download=True to download it")
+        self._ensure_files(download)
         self._load_batches()
         self.classes = load_plain_pickle(self._batches / self.meta["filename"])[self.meta["key"]]
         self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
@@ -89,14 +86,13 @@ class CIFAR10(VisionDataset):
     train_data = test_data = property(lambda self: self.data)
     train_labels = test_labels = property(lambda self: self.targets)
 
-    def _check_integrity(self) -> bool:
+    def _check_exists(self) -> bool:
         expected = [*self.train_list, *self.test_list, (self.meta["filename"], self.meta["md5"])]
         return all(check_integrity(self._batches / name, md5) for name, md5 in expected)
 
     def download(self) -> None:
-        """Fetch and unpack the archive, unless all files are there and right."""
-        if not self._check_integrity():
-            download_and_extract_archive(self.url, self._folder, filename=self.filename, md5=self.tgz_md5)
+        """Fetch and unpack the archive."""
+        download_and_extract_archive(self.url, self._folder, filename=self.filename, md5=self.tgz_md5)
 
     def __len__(self) -> int:
         return len(self.data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import flambeau as torch
 
@@ -47,7 +47,7 @@ class UCIDigits(VisionDataset):
         (<PIL.Image.Image image mode=L size=8x8 at ...>, 3)
     """
 
-    classes = [
+    classes: ClassVar[list[str]] = [
         "0 - zero",
         "1 - one",
         "2 - two",

@@ -69,7 +69,7 @@ class MNIST(VisionDataset):
         ("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
         ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
     ]
-    classes: list[str] = [
+    classes: ClassVar[list[str]] = [
         "0 - zero",
         "1 - one",
         "2 - two",
@@ -92,10 +92,7 @@ class MNIST(VisionDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
-        if download:
-            self.download()
-        if not self._check_exists():
-            raise RuntimeError("Dataset not found. You can use download=True to download it")
+        self._ensure_files(download)
         self.data, self.targets = self._load_data()
 
     @property
@@ -166,7 +163,18 @@ class FashionMNIST(MNIST):
         ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
         ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310"),
     ]
-    classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
+    classes: ClassVar[list[str]] = [
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    ]
 
 
 class KMNIST(MNIST):
@@ -182,7 +190,7 @@ class KMNIST(MNIST):
         ("t10k-images-idx3-ubyte.gz", "5c965bf0a639b31b8f53240b1b52f4d7"),
         ("t10k-labels-idx1-ubyte.gz", "7320c461ea6c1c855c0b718fb2a4b134"),
     ]
-    classes = ["o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"]
+    classes: ClassVar[list[str]] = ["o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"]
 
 
 class EMNIST(MNIST):
@@ -229,8 +237,6 @@ class EMNIST(MNIST):
         return Path(self.raw_folder, f"{self._prefix}-labels-idx1-ubyte")
 
     def download(self) -> None:
-        if self._check_exists():
-            return
         download_and_extract_archive(self.url, self.raw_folder, md5=self.md5)
         packed_folder = Path(self.raw_folder, "gzip")
         for packed in packed_folder.glob("*.gz"):
@@ -273,7 +279,12 @@ class QMNIST(MNIST):
     }
 
     def __init__(
-        self, root: str | Path, what: str | None = None, compat: bool = True, train: bool = True, **kwargs: Any
+        self,
+        root: str | Path,
+        what: str | None = None,
+        compat: bool = True,
+        train: bool = True,
+        **kwargs: Any,
     ) -> None:
         self.what = verify_str_arg(what or ("train" if train else "test"), "what", self.subsets)
         self.compat = compat
@@ -297,9 +308,8 @@ class QMNIST(MNIST):
         return data[chosen], targets[chosen]
 
     def download(self) -> None:
-        if not self._check_exists():
-            for url, md5 in self._downloads:
-                download_and_extract_archive(url, self.raw_folder, md5=md5)
+        for url, md5 in self._downloads:
+            download_and_extract_archive(url, self.raw_folder, md5=md5)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         image, target = pillow().fromarray(self.data[index].numpy()), self.targets[index]

@@ -28,7 +28,10 @@ class StandardTransform:
 
     def __repr__(self) -> str:
         lines = [type(self).__name__]
-        for title, function in (("Transform: ", self.transform), ("Target transform: ", self.target_transform)):
+        for title, function in (
+            ("Transform: ", self.transform),
+            ("Target transform: ", self.target_transform),
+        ):
             if function is not None:
                 lines.append(title + repr(function).replace("\n", "\n" + " " * len(title)))
         return "\n".join(lines)
@@ -69,6 +72,13 @@ class VisionDataset(Dataset):
         if self.transforms is None or isinstance(self.transforms, StandardTransform):
             return StandardTransform(self.transform, self.target_transform)(image, target)
         return self.transforms(image, target)
+
+    def _ensure_files(self, download: bool) -> None:
+        """Download what is missing, if asked to; the subclass says what by ``_check_exists`` and ``download``."""
+        if download and not self._check_exists():
+            self.download()
+        if not self._check_exists():
+            raise RuntimeError("Dataset not found or corrupted. You can use download=True to download it")
 
     @property
     def _folder(self) -> Path:

@@ -67,14 +67,14 @@ from .efficientnet import (
 )
 from .googlenet import (
     GoogLeNet,
-    GoogLeNetOutputs,
     GoogLeNet_Weights,
+    GoogLeNetOutputs,
     googlenet,
 )
 from .inception import (
     Inception3,
-    InceptionOutputs,
     Inception_V3_Weights,
+    InceptionOutputs,
     inception_v3,
 )
 from .mnasnet import (
@@ -89,27 +89,27 @@ from .mnasnet import (
     mnasnet1_3,
 )
 from .mobilenetv2 import (
-    MobileNetV2,
     MobileNet_V2_Weights,
+    MobileNetV2,
     mobilenet_v2,
 )
 from .mobilenetv3 import (
-    MobileNetV3,
     MobileNet_V3_Large_Weights,
     MobileNet_V3_Small_Weights,
+    MobileNetV3,
     mobilenet_v3_large,
     mobilenet_v3_small,
 )
 from .resnet import (
-    ResNeXt50_32X4D_Weights,
-    ResNeXt101_32X8D_Weights,
-    ResNeXt101_64X4D_Weights,
     ResNet,
     ResNet18_Weights,
     ResNet34_Weights,
     ResNet50_Weights,
     ResNet101_Weights,
     ResNet152_Weights,
+    ResNeXt50_32X4D_Weights,
+    ResNeXt101_32X8D_Weights,
+    ResNeXt101_64X4D_Weights,
     Wide_ResNet50_2_Weights,
     Wide_ResNet101_2_Weights,
     resnet18,
@@ -124,11 +124,11 @@ from .resnet import (
     wide_resnet101_2,
 )
 from .shufflenetv2 import (
-    ShuffleNetV2,
     ShuffleNet_V2_X0_5_Weights,
     ShuffleNet_V2_X1_0_Weights,
     ShuffleNet_V2_X1_5_Weights,
     ShuffleNet_V2_X2_0_Weights,
+    ShuffleNetV2,
     shufflenet_v2_x0_5,
     shufflenet_v2_x1_0,
     shufflenet_v2_x1_5,
@@ -161,12 +161,12 @@ from .vgg import (
     vgg19_bn,
 )
 from .vision_transformer import (
+    VisionTransformer,
     ViT_B_16_Weights,
     ViT_B_32_Weights,
     ViT_H_14_Weights,
     ViT_L_16_Weights,
     ViT_L_32_Weights,
-    VisionTransformer,
     interpolate_embeddings,
     vit_b_16,
     vit_b_32,
@@ -176,6 +176,7 @@ from .vision_transformer import (
 )
 
 __all__ = [
+    "VGG",
     "AlexNet",
     "AlexNet2017",
     "AlexNet_Weights",
@@ -217,15 +218,15 @@ __all__ = [
     "MobileNet_V2_Weights",
     "MobileNet_V3_Large_Weights",
     "MobileNet_V3_Small_Weights",
+    "ResNeXt50_32X4D_Weights",
     "ResNeXt101_32X8D_Weights",
     "ResNeXt101_64X4D_Weights",
-    "ResNeXt50_32X4D_Weights",
     "ResNet",
-    "ResNet101_Weights",
-    "ResNet152_Weights",
     "ResNet18_Weights",
     "ResNet34_Weights",
     "ResNet50_Weights",
+    "ResNet101_Weights",
+    "ResNet152_Weights",
     "ShuffleNetV2",
     "ShuffleNet_V2_X0_5_Weights",
     "ShuffleNet_V2_X1_0_Weights",
@@ -234,7 +235,6 @@ __all__ = [
     "SqueezeNet",
     "SqueezeNet1_0_Weights",
     "SqueezeNet1_1_Weights",
-    "VGG",
     "VGG11_BN_Weights",
     "VGG11_Weights",
     "VGG13_BN_Weights",
@@ -251,8 +251,8 @@ __all__ = [
     "VisionTransformer",
     "Weights",
     "WeightsEnum",
-    "Wide_ResNet101_2_Weights",
     "Wide_ResNet50_2_Weights",
+    "Wide_ResNet101_2_Weights",
     "alexnet",
     "convnext_base",
     "convnext_large",
@@ -289,14 +289,14 @@ __all__ = [
     "mobilenet_v2",
     "mobilenet_v3_large",
     "mobilenet_v3_small",
-    "resnet101",
-    "resnet152",
     "resnet18",
     "resnet34",
     "resnet50",
+    "resnet101",
+    "resnet152",
+    "resnext50_32x4d",
     "resnext101_32x8d",
     "resnext101_64x4d",
-    "resnext50_32x4d",
     "segmentation",
     "shufflenet_v2_x0_5",
     "shufflenet_v2_x1_0",
@@ -317,6 +317,6 @@ __all__ = [
     "vit_h_14",
     "vit_l_16",
     "vit_l_32",
-    "wide_resnet101_2",
     "wide_resnet50_2",
+    "wide_resnet101_2",
 ]

@@ -60,7 +60,9 @@ class WeightsEnum(Enum):
         if isinstance(weights, str):
             return cls[weights.replace(f"{cls.__name__}.", "")]
         if weights is not None and not isinstance(weights, cls):
-            raise TypeError(f"Invalid Weight class provided; expected {cls.__name__} but received {type(weights).__name__}.")
+            raise TypeError(
+                f"Invalid Weight class provided; expected {cls.__name__} but received {type(weights).__name__}."
+            )
         return weights
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> Mapping[str, torch.Tensor]:

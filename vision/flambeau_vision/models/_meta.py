@@ -37,20 +37,23 @@ def imagenet(
 ) -> Weights:
     """Weights for the classes of ImageNet, published as ``file.pth``."""
     prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size, **transform)
-    return Weights(f"{SITE}{file}.pth", prepare, {"categories": _ImageNetCategories(), "num_params": num_params})
+    return Weights(
+        f"{SITE}{file}.pth", prepare, {"categories": _ImageNetCategories(), "num_params": num_params}
+    )
 
 
-VOC_CATEGORIES = """__background__ aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse
-    motorbike person pottedplant sheep sofa train tvmonitor""".split()
+VOC_CATEGORIES = """
+    __background__ aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person
+    pottedplant sheep sofa train tvmonitor
+""".split()  # noqa: SIM905
 
 # By the numbers that COCO gives them, some of which it does not use.
-COCO_CATEGORIES = [
-    name.replace("_", " ") if name not in ("N/A", "__background__") else name
-    for name in """__background__ person bicycle car motorcycle airplane bus train truck boat traffic_light
-    fire_hydrant N/A stop_sign parking_meter bench bird cat dog horse sheep cow elephant bear zebra giraffe N/A backpack
-    umbrella N/A N/A handbag tie suitcase frisbee skis snowboard sports_ball kite baseball_bat baseball_glove skateboard
-    surfboard tennis_racket bottle N/A wine_glass cup fork knife spoon bowl banana apple sandwich orange broccoli carrot
-    hot_dog pizza donut cake chair couch potted_plant bed N/A dining_table N/A N/A toilet N/A tv laptop mouse remote
-    keyboard cell_phone microwave oven toaster sink refrigerator N/A book clock vase scissors teddy_bear hair_drier
-    toothbrush""".split()
-]
+_COCO_NAMES = """
+    __background__ person bicycle car motorcycle airplane bus train truck boat traffic-light fire-hydrant N/A stop-sign
+    parking-meter bench bird cat dog horse sheep cow elephant bear zebra giraffe N/A backpack umbrella N/A N/A handbag
+    tie suitcase frisbee skis snowboard sports-ball kite baseball-bat baseball-glove skateboard surfboard tennis-racket
+    bottle N/A wine-glass cup fork knife spoon bowl banana apple sandwich orange broccoli carrot hot-dog pizza donut
+    cake chair couch potted-plant bed N/A dining-table N/A N/A toilet N/A tv laptop mouse remote keyboard cell-phone
+    microwave oven toaster sink refrigerator N/A book clock vase scissors teddy-bear hair-drier toothbrush
+"""
+COCO_CATEGORIES = [name.replace("-", " ") for name in _COCO_NAMES.split()]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 from ..ops.dropping import StochasticDepth
@@ -100,7 +101,9 @@ class ConvNeXt(nn.Module):
         block = block or CNBlock
         norm_layer = norm_layer or partial(LayerNorm2d, eps=1e-6)
         stem = {"stride": 4, "padding": 0, "norm_layer": norm_layer, "activation_layer": None, "bias": True}
-        layers: list[nn.Module] = [Conv2dNormActivation(3, block_setting[0].input_channels, kernel_size=4, **stem)]
+        layers: list[nn.Module] = [
+            Conv2dNormActivation(3, block_setting[0].input_channels, kernel_size=4, **stem)
+        ]
         last_block, done = sum(stage.num_layers for stage in block_setting) - 1.0, 0
         for stage in block_setting:
             channels = stage.input_channels

@@ -6,10 +6,11 @@ import re
 from collections import OrderedDict
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
-from flambeau import nn
 from flambeau.utils.checkpoint import checkpoint
+
+import flambeau as torch
+from flambeau import nn
 
 from ._api import WeightsEnum, register_model
 from ._meta import imagenet
@@ -33,7 +34,12 @@ class _DenseLayer(nn.Module):
     """``growth_rate`` new channels from all channels so far, by way of a narrow 1 x 1 convolution."""
 
     def __init__(
-        self, num_input_features: int, growth_rate: int, bn_size: int, drop_rate: float, memory_efficient: bool
+        self,
+        num_input_features: int,
+        growth_rate: int,
+        bn_size: int,
+        drop_rate: float,
+        memory_efficient: bool,
     ) -> None:
         super().__init__()
         self.norm1 = nn.BatchNorm2d(num_input_features)
@@ -41,7 +47,9 @@ class _DenseLayer(nn.Module):
         self.conv1 = nn.Conv2d(num_input_features, bn_size * growth_rate, kernel_size=1, stride=1, bias=False)
         self.norm2 = nn.BatchNorm2d(bn_size * growth_rate)
         self.relu2 = nn.ReLU(inplace=True)
-        self.conv2 = nn.Conv2d(bn_size * growth_rate, growth_rate, kernel_size=3, stride=1, padding=1, bias=False)
+        self.conv2 = nn.Conv2d(
+            bn_size * growth_rate, growth_rate, kernel_size=3, stride=1, padding=1, bias=False
+        )
         self.drop_rate = float(drop_rate)
         self.memory_efficient = memory_efficient
 

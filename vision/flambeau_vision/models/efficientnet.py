@@ -76,7 +76,9 @@ class MBConv(_MBConv):
         if wide != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, wide, kernel_size=1, **options))
         layers.append(
-            Conv2dNormActivation(wide, wide, kernel_size=cnf.kernel, stride=cnf.stride, groups=wide, **options)
+            Conv2dNormActivation(
+                wide, wide, kernel_size=cnf.kernel, stride=cnf.stride, groups=wide, **options
+            )
         )
         squeeze = max(1, cnf.input_channels // 4)
         layers.append(SqueezeExcitation(wide, squeeze, activation=partial(nn.SiLU, inplace=True)))
@@ -157,14 +159,20 @@ class EfficientNet(nn.Module):
         layers.append(Conv2dNormActivation(last, last_channel, kernel_size=1, **options))
         self.features = nn.Sequential(*layers)
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Sequential(nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes))
+        self.classifier = nn.Sequential(
+            nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes)
+        )
         self._initialize_weights()
 
     @staticmethod
     def _make_stage(stage: Stage, probabilities: list[float], norm_layer: Layer) -> nn.Sequential:
-        rest = Stage(stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block)
+        rest = Stage(
+            stage.expand_ratio, stage.kernel, 1, stage.out_channels, stage.out_channels, 1, stage.block
+        )
         kinds = [stage] + [rest] * (stage.num_layers - 1)
-        return nn.Sequential(*(stage.block(kind, p, norm_layer) for kind, p in zip(kinds, probabilities, strict=True)))
+        return nn.Sequential(
+            *(stage.block(kind, p, norm_layer) for kind, p in zip(kinds, probabilities, strict=True))
+        )
 
     def _initialize_weights(self) -> None:
         for module in self.modules():

@@ -6,8 +6,9 @@ from collections import namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 from ._api import WeightsEnum, fix_argument, register_model

@@ -98,7 +98,9 @@ class MobileNetV2(nn.Module):
             out_channels = make_divisible(width * width_mult, round_nearest)
             for index in range(blocks):
                 stride = first_stride if index == 0 else 1
-                features.append(block(channels, out_channels, stride, expand_ratio=expansion, norm_layer=norm_layer))
+                features.append(
+                    block(channels, out_channels, stride, expand_ratio=expansion, norm_layer=norm_layer)
+                )
                 channels = out_channels
         features.append(Conv2dNormActivation(channels, self.last_channel, kernel_size=1, **options))
         self.features = nn.Sequential(*features)

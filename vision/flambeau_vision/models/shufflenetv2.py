@@ -52,9 +52,13 @@ class InvertedResidual(nn.Module):
             raise ValueError("illegal stride value")
         branch = oup // 2
         if stride == 1 and inp != branch * 2:
-            raise ValueError(f"With stride 1 the {inp} input channels have to be as many as the {oup} output channels")
+            raise ValueError(
+                f"With stride 1 the {inp} input channels have to be as many as the {oup} output channels"
+            )
         self.stride = stride
-        self.branch1 = nn.Sequential(*(_depthwise(inp, stride) + _pointwise(inp, branch) if stride > 1 else []))
+        self.branch1 = nn.Sequential(
+            *(_depthwise(inp, stride) + _pointwise(inp, branch) if stride > 1 else [])
+        )
         self.branch2 = nn.Sequential(
             *_pointwise(inp if stride > 1 else branch, branch),
             *_depthwise(branch, stride),

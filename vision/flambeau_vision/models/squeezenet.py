@@ -18,7 +18,9 @@ Tensor = torch.Tensor
 class Fire(nn.Module):
     """A 1 x 1 convolution that narrows, then 1 x 1 and 3 x 3 convolutions side by side."""
 
-    def __init__(self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int) -> None:
+    def __init__(
+        self, inplanes: int, squeeze_planes: int, expand1x1_planes: int, expand3x3_planes: int
+    ) -> None:
         super().__init__()
         self.inplanes = inplanes
         self.squeeze = nn.Conv2d(inplanes, squeeze_planes, kernel_size=1)

@@ -294,7 +294,9 @@ def interpolate_embeddings(
     class_place, places = model_state[name][:, :1], model_state[name][:, 1:]
     old_side, new_side = math.isqrt(places.shape[1]), image_size // patch_size
     if old_side**2 != places.shape[1]:
-        raise ValueError(f"the number of patches ({places.shape[1]}) is not a square: the images were not square")
+        raise ValueError(
+            f"the number of patches ({places.shape[1]}) is not a square: the images were not square"
+        )
     if old_side == new_side:
         return model_state
     square = places.permute(0, 2, 1).reshape(1, -1, old_side, old_side)

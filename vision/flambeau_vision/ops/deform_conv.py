@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 __all__ = ["DeformConv2d", "deform_conv2d"]
@@ -82,8 +83,12 @@ def _kernel_places(
     """Where the unmoved points of the kernel lie in the input: ``(kh * kw, 2, OH, OW)``."""
     axes = []
     for axis in (0, 1):
-        point = torch.arange(weight.shape[2 + axis], dtype=weight.dtype, device=weight.device) * dilation[axis]
-        place = torch.arange(size[axis], dtype=weight.dtype, device=weight.device) * stride[axis] - padding[axis]
+        point = (
+            torch.arange(weight.shape[2 + axis], dtype=weight.dtype, device=weight.device) * dilation[axis]
+        )
+        place = (
+            torch.arange(size[axis], dtype=weight.dtype, device=weight.device) * stride[axis] - padding[axis]
+        )
         axes.append(point[:, None] + place)
     (kernel_height, out_height), (kernel_width, out_width) = axes[0].shape, axes[1].shape
     full = (kernel_height, kernel_width, out_height, out_width)
@@ -142,7 +147,9 @@ class DeformConv2d(nn.Module):
         )
 
     def extra_repr(self) -> str:
-        shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        shown = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        )
         if self.padding != (0, 0):
             shown += f", padding={self.padding}"
         if self.dilation != (1, 1):

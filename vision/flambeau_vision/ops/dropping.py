@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
-__all__ = ["DropBlock2d", "DropBlock3d", "StochasticDepth", "drop_block2d", "drop_block3d", "stochastic_depth"]
+__all__ = [
+    "DropBlock2d",
+    "DropBlock3d",
+    "StochasticDepth",
+    "drop_block2d",
+    "drop_block3d",
+    "stochastic_depth",
+]
 
 Tensor = torch.Tensor
 
@@ -56,7 +64,9 @@ class StochasticDepth(nn.Module):
         return f"p={self.p}, mode={self.mode}"
 
 
-def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool) -> Tensor:
+def _drop_block(
+    input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool
+) -> Tensor:
     _check_probability(p)
     dims = input.ndim - 2
     if not training or p == 0.0:

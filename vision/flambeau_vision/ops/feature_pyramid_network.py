@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 from .misc import Conv2dNormActivation

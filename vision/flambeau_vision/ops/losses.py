@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 
 from .boxes import ciou, diou, giou
 
@@ -53,16 +54,22 @@ def sigmoid_focal_loss(
     return _reduce(loss, reduction)
 
 
-def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+def generalized_box_iou_loss(
+    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
+) -> Tensor:
     """1 less the GIoU of corresponding boxes of shape ``(N, 4)``."""
     return _reduce(1 - giou(boxes1, boxes2, eps), reduction)
 
 
-def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+def distance_box_iou_loss(
+    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
+) -> Tensor:
     """1 less the DIoU of corresponding boxes of shape ``(N, 4)``."""
     return _reduce(1 - diou(boxes1, boxes2, eps, eps), reduction)
 
 
-def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
+def complete_box_iou_loss(
+    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
+) -> Tensor:
     """1 less the CIoU of corresponding boxes of shape ``(N, 4)``."""
     return _reduce(1 - ciou(boxes1, boxes2, eps, eps), reduction)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 __all__ = [
@@ -150,7 +151,9 @@ def ps_roi_align(
 
 def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
     if input.shape[1] % (height * width) != 0:
-        raise ValueError(f"input channels ({input.shape[1]}) must be a multiple of the bins {height} * {width}")
+        raise ValueError(
+            f"input channels ({input.shape[1]}) must be a multiple of the bins {height} * {width}"
+        )
     return input.reshape(input.shape[0], -1, height, width, *input.shape[2:])
 
 
@@ -207,7 +210,6 @@ def roi_pool(
 
 def _pool_region(image: Tensor, x1: int, y1: int, x2: int, y2: int, size: tuple[int, int]) -> Tensor:
     x2, y2 = max(x2, x1), max(y2, y1)
-    height, width = image.shape[-2:]
     region = image[:, max(y1, 0) : max(y2 + 1, 0), max(x1, 0) : max(x2 + 1, 0)]
     # What sticks out is lower than everything, so that it is chosen only where there is nothing else.
     left, top = min(max(-x1, 0), x2 - x1 + 1), min(max(-y1, 0), y2 - y1 + 1)
@@ -226,7 +228,9 @@ class _RoI(nn.Module):
         self.spatial_scale = spatial_scale
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value}" for name, value in vars(self).items() if name[0] != "_" and name != "training")
+        shown = ", ".join(
+            f"{name}={value}" for name, value in vars(self).items() if name[0] != "_" and name != "training"
+        )
         return f"{type(self).__name__}({shown})"
 
 
@@ -255,9 +259,7 @@ class RoIAlign(_RoI):
         self.aligned = aligned
 
     def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
-        return roi_align(
-            input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned
-        )
+        return roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned)
 
 
 class PSRoIAlign(_RoI):

@@ -8,14 +8,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import functional
+from . import autoaugment, functional, transforms
 from ._geometry import InterpolationMode
 from .autoaugment import *  # noqa: F403
-from .autoaugment import __all__ as _augmentations
 from .transforms import *  # noqa: F403
-from .transforms import __all__ as _transforms
 
-__all__ = ["InterpolationMode", "functional", "v2", *_augmentations, *_transforms]  # noqa: PLE0604
+__all__ = ["InterpolationMode", "functional", "v2"]  # noqa: F405
+__all__ += autoaugment.__all__ + transforms.__all__
 
 
 def __getattr__(name: str) -> Any:

@@ -261,7 +261,10 @@ class RandomErasing(MaybeTransform):
 
     @staticmethod
     def get_params(
-        img: torch.Tensor, scale: Sequence[float], ratio: Sequence[float], value: Sequence[float] | None = None
+        img: torch.Tensor,
+        scale: Sequence[float],
+        ratio: Sequence[float],
+        value: Sequence[float] | None = None,
     ) -> tuple[int, int, int, int, torch.Tensor]:
         """Draw ``(top, left, height, width, content)``; the whole image, unchanged, where no rectangle fits in ten tries."""
         channels, img_height, img_width = img.shape[-3:]
@@ -284,7 +287,9 @@ class RandomErasing(MaybeTransform):
     def _channel_values(self, channels: int) -> list[float] | None:
         if isinstance(self.value, str):
             return None
-        values = [float(self.value)] if isinstance(self.value, int | float) else [float(v) for v in self.value]
+        values = (
+            [float(self.value)] if isinstance(self.value, int | float) else [float(v) for v in self.value]
+        )
         if len(values) not in (1, channels):
             raise ValueError(
                 "If value is a sequence, it should have either a single value or "
@@ -301,4 +306,6 @@ class RandomErasing(MaybeTransform):
         return F.erase(inpt, **params, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return f"p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, inplace={self.inplace}"
+        return (
+            f"p={self.p}, scale={self.scale}, ratio={self.ratio}, value={self.value}, inplace={self.inplace}"
+        )

@@ -35,7 +35,9 @@ class InterpolationMode(Enum):
         if isinstance(mode, int):
             return (cls.NEAREST, cls.LANCZOS, cls.BILINEAR, cls.BICUBIC, cls.BOX, cls.HAMMING)[mode]
         if not isinstance(mode, cls):
-            raise TypeError("Argument interpolation should be a InterpolationMode or a corresponding Pillow integer")
+            raise TypeError(
+                "Argument interpolation should be a InterpolationMode or a corresponding Pillow integer"
+            )
         return mode
 
 
@@ -82,10 +84,16 @@ def perspective_coefficients(
         rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
         values += [u, v]
     matrix = torch.tensor(rows, dtype=torch.float64)
-    return torch.linalg.lstsq(matrix, torch.tensor(values, dtype=torch.float64).unsqueeze(1)).solution.flatten().tolist()
+    return (
+        torch.linalg.lstsq(matrix, torch.tensor(values, dtype=torch.float64).unsqueeze(1))
+        .solution.flatten()
+        .tolist()
+    )
 
 
-def resized_size(height: int, width: int, size: int | Sequence[int] | None, max_size: int | None) -> tuple[int, int]:
+def resized_size(
+    height: int, width: int, size: int | Sequence[int] | None, max_size: int | None
+) -> tuple[int, int]:
     """``(height, width)`` after a resize to ``size``: both sides, or the shorter one, or at most ``max_size``."""
     sides = [size] if isinstance(size, int) else list(size) if size is not None else []
     if len(sides) == 2:

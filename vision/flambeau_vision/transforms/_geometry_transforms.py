@@ -33,7 +33,9 @@ __all__ = [
 _NEAREST, _BILINEAR = InterpolationMode.NEAREST, InterpolationMode.BILINEAR
 
 
-def _size_pair(size: Any, error: str = "Please provide only two dimensions (h, w) for size.") -> tuple[int, int]:
+def _size_pair(
+    size: Any, error: str = "Please provide only two dimensions (h, w) for size."
+) -> tuple[int, int]:
     if isinstance(size, int):
         return size, size
     if isinstance(size, Sequence) and len(size) == 1:
@@ -110,7 +112,9 @@ class Scale(Resize):
     """The name of :class:`Resize` in early versions."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn("The use of the transforms.Scale transform is deprecated, use Resize instead.", stacklevel=2)
+        warnings.warn(
+            "The use of the transforms.Scale transform is deprecated, use Resize instead.", stacklevel=2
+        )
         super().__init__(*args, **kwargs)
 
 
@@ -493,7 +497,9 @@ class RandomPerspective(MaybeTransform):
         self.fill = _check_fill(fill)
 
     @staticmethod
-    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
+    def get_params(
+        width: int, height: int, distortion_scale: float
+    ) -> tuple[list[list[int]], list[list[int]]]:
         """Draw ``(startpoints, endpoints)``, each top left, top right, bottom right, bottom left."""
         reach_x, reach_y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
 
@@ -513,7 +519,9 @@ class RandomPerspective(MaybeTransform):
         return {"startpoints": startpoints, "endpoints": endpoints}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.perspective(inpt, **params, interpolation=self.interpolation, fill=channel_fill(inpt, self.fill))
+        return F.perspective(
+            inpt, **params, interpolation=self.interpolation, fill=channel_fill(inpt, self.fill)
+        )
 
 
 class ElasticTransform(Transform):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 
 from ._geometry import InterpolationMode, inverse_affine_matrix, rotated_size
 from ._tensor_color import (
@@ -97,7 +98,9 @@ def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
     return F.pad(cropped, outside) if any(outside) else cropped
 
 
-def resize(img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None) -> Tensor:
+def resize(
+    img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
+) -> Tensor:
     if tuple(img.shape[-2:]) == tuple(size):
         return img
     smooth = interpolation in (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
@@ -167,7 +170,11 @@ def _centred_pixels(height: int, width: int, like: Tensor) -> tuple[Tensor, Tens
 
 def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
     """Resample at ``grid`` of shape ``(1, H, W, 2)``; with ``fill``, what lies outside blends into that value."""
-    if interpolation not in (InterpolationMode.NEAREST, InterpolationMode.BILINEAR, InterpolationMode.BICUBIC):
+    if interpolation not in (
+        InterpolationMode.NEAREST,
+        InterpolationMode.BILINEAR,
+        InterpolationMode.BICUBIC,
+    ):
         raise ValueError(f"This interpolation mode is unsupported with Tensor input: {interpolation.value}")
     batch = _as_batch(img)
     grid = grid.expand(batch.shape[0], -1, -1, -1)
@@ -222,7 +229,9 @@ def rotate(
     return _sample_affine(img, matrix, size, interpolation, fill)
 
 
-def perspective(img: Tensor, coefficients: list[float], interpolation: InterpolationMode, fill: Any) -> Tensor:
+def perspective(
+    img: Tensor, coefficients: list[float], interpolation: InterpolationMode, fill: Any
+) -> Tensor:
     _, height, width = get_dimensions(img)
     like = img if img.is_floating_point() else img.new_empty(0, dtype=torch.float32)
     x, y = _centred_pixels(height, width, like)
@@ -234,7 +243,9 @@ def perspective(img: Tensor, coefficients: list[float], interpolation: Interpola
     return sample_grid(img, torch.stack([u, v], dim=-1).unsqueeze(0), interpolation, fill)
 
 
-def elastic_transform(img: Tensor, displacement: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
+def elastic_transform(
+    img: Tensor, displacement: Tensor, interpolation: InterpolationMode, fill: Any
+) -> Tensor:
     _, height, width = get_dimensions(img)
     displacement = displacement.to(device=img.device)
     x, y = _centred_pixels(height, width, displacement)

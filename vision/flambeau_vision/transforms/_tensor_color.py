@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 
 __all__ = [
     "adjust_brightness",
@@ -24,7 +25,13 @@ __all__ = [
 
 Tensor = torch.Tensor
 
-_LARGEST = {torch.uint8: 255, torch.int8: 127, torch.int16: 32767, torch.int32: 2**31 - 1, torch.int64: 2**63 - 1}
+_LARGEST = {
+    torch.uint8: 255,
+    torch.int8: 127,
+    torch.int16: 32767,
+    torch.int32: 2**31 - 1,
+    torch.int64: 2**63 - 1,
+}
 
 
 def largest_value(dtype: torch.dtype) -> int:
@@ -59,7 +66,9 @@ def _check_channels(img: Tensor, allowed: tuple[int, ...] = (1, 3)) -> int:
         raise TypeError("Tensor is not a torch image.")
     channels = 1 if img.ndim == 2 else img.shape[-3]
     if channels not in allowed:
-        raise TypeError(f"Input image tensor permitted channel values are {list(allowed)}, but found {channels}")
+        raise TypeError(
+            f"Input image tensor permitted channel values are {list(allowed)}, but found {channels}"
+        )
     return channels
 
 
@@ -196,7 +205,9 @@ def autocontrast(img: Tensor) -> Tensor:
     pixels = _float(img)
     low, high = pixels.amin(dim=(-2, -1), keepdim=True), pixels.amax(dim=(-2, -1), keepdim=True)
     flat = low == high
-    scale = torch.where(flat, torch.ones_like(low), bound / torch.where(flat, torch.ones_like(low), high - low))
+    scale = torch.where(
+        flat, torch.ones_like(low), bound / torch.where(flat, torch.ones_like(low), high - low)
+    )
     return ((pixels - torch.where(flat, torch.zeros_like(low), low)) * scale).clamp(0, bound).to(img.dtype)
 
 
@@ -205,7 +216,9 @@ def equalize(img: Tensor) -> Tensor:
     if img.dtype != torch.uint8:
         raise TypeError(f"Only torch.uint8 image tensors are supported, but found {img.dtype}")
     planes = img.reshape(-1, *img.shape[-2:])
-    return torch.stack([_equalize_plane(plane) for plane in planes]).reshape(img.shape) if len(planes) else img
+    return (
+        torch.stack([_equalize_plane(plane) for plane in planes]).reshape(img.shape) if len(planes) else img
+    )
 
 
 def _equalize_plane(plane: Tensor) -> Tensor:

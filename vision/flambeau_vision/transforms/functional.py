@@ -203,7 +203,9 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     if modes is None:
         raise TypeError(f"Input type {pixels.dtype} with {channels} channels is not supported")
     if mode is not None and mode not in modes:
-        raise ValueError(f"Only modes {modes} are supported for {channels} channels of {pixels.dtype}, got {mode}")
+        raise ValueError(
+            f"Only modes {modes} are supported for {channels} channels of {pixels.dtype}, got {mode}"
+        )
     return pillow().frombytes(mode or modes[0], (width, height), pixels.tobytes())
 
 
@@ -238,7 +240,9 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     mean = torch.as_tensor(mean, dtype=tensor.dtype, device=tensor.device)
     std = torch.as_tensor(std, dtype=tensor.dtype, device=tensor.device)
     if (std == 0).any():
-        raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero.")
+        raise ValueError(
+            f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
+        )
     mean, std = (value.reshape(-1, 1, 1) if value.ndim == 1 else value for value in (mean, std))
     return tensor.sub_(mean).div_(std) if inplace else (tensor - mean) / std
 
@@ -263,7 +267,9 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 def _check_resize(size: Any, max_size: int | None) -> None:
     if isinstance(size, Sequence) and len(size) not in (1, 2):
-        raise ValueError(f"Size must be an int or a 1 or 2 element tuple/list, not a {len(size)} element tuple/list")
+        raise ValueError(
+            f"Size must be an int or a 1 or 2 element tuple/list, not a {len(size)} element tuple/list"
+        )
     if max_size is None:
         return
     if isinstance(size, Sequence) and len(size) == 2:
@@ -321,7 +327,9 @@ def four_sides(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
     if not isinstance(padding, tuple | list):
         raise TypeError("Got inappropriate padding arg")
     if len(padding) not in (1, 2, 4):
-        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple")
+        raise ValueError(
+            f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(padding)} element tuple"
+        )
     return tuple(padding) * (4 // len(padding))
 
 
@@ -490,12 +498,18 @@ def elastic_transform(
         raise TypeError("Argument displacement should be a Tensor")
     _, height, width = get_dimensions(img)
     if tuple(displacement.shape) != (1, height, width, 2):
-        raise ValueError(f"Argument displacement shape should be {(1, height, width, 2)}, got {tuple(displacement.shape)}")
+        raise ValueError(
+            f"Argument displacement shape should be {(1, height, width, 2)}, got {tuple(displacement.shape)}"
+        )
     mode = InterpolationMode.of(interpolation)
-    return _through_tensor(img, lambda image: _kernels(image).elastic_transform(image, displacement, mode, fill))
+    return _through_tensor(
+        img, lambda image: _kernels(image).elastic_transform(image, displacement, mode, fill)
+    )
 
 
-def gaussian_blur(img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None) -> Any:
+def gaussian_blur(
+    img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
+) -> Any:
     """Blur by a Gaussian.
 
     Args:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 from ...transforms._presets import SemanticSegmentation
@@ -39,7 +40,9 @@ class SimpleSegmentationModel(nn.Module):
     The result is a dict: ``out`` of shape ``(N, num_classes, H, W)``, and ``aux`` with an auxiliary classifier.
     """
 
-    def __init__(self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None) -> None:
+    def __init__(
+        self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None
+    ) -> None:
         super().__init__()
         self.backbone = backbone
         self.classifier = classifier

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 from .._api import WeightsEnum, register_model
@@ -64,7 +65,9 @@ class ASPP(nn.Module):
         self.convs = nn.ModuleList(
             [
                 nn.Sequential(
-                    nn.Conv2d(in_channels, out_channels, 1, bias=False), nn.BatchNorm2d(out_channels), nn.ReLU()
+                    nn.Conv2d(in_channels, out_channels, 1, bias=False),
+                    nn.BatchNorm2d(out_channels),
+                    nn.ReLU(),
                 ),
                 *(ASPPConv(in_channels, out_channels, rate) for rate in atrous_rates),
                 ASPPPooling(in_channels, out_channels),
@@ -84,7 +87,9 @@ class ASPP(nn.Module):
 class DeepLabHead(nn.Sequential):
     """Features at several dilations, then a 3 x 3 convolution and one of 1 x 1 to the classes."""
 
-    def __init__(self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)) -> None:
+    def __init__(
+        self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)
+    ) -> None:
         super().__init__(
             ASPP(in_channels, atrous_rates),
             nn.Conv2d(256, 256, 3, padding=1, bias=False),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 from flambeau import nn
 
 from .._api import WeightsEnum, fix_argument, register_model

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import flambeau as torch
 import flambeau.nn.functional as F
+
+import flambeau as torch
 
 from ._samples import Transform, find_labels, keep_type, leaves_of, map_sample
 

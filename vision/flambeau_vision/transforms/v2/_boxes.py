@@ -37,7 +37,9 @@ class ConvertBoundingBoxFormat(Transform):
         self.format = format
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.convert_bounding_box_format(inpt, new_format=self.format) if isinstance(inpt, _BOXES) else inpt
+        return (
+            F.convert_bounding_box_format(inpt, new_format=self.format) if isinstance(inpt, _BOXES) else inpt
+        )
 
 
 class RandomIoUCrop(Transform):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import flambeau as torch
@@ -56,7 +56,9 @@ class JPEG(Transform):
         super().__init__()
         low, high = (quality, quality) if isinstance(quality, int) else quality
         if not 1 <= low <= high <= 100:
-            raise ValueError(f"quality must be an integer from 1 to 100, or a range of such integers, got {quality}")
+            raise ValueError(
+                f"quality must be an integer from 1 to 100, or a range of such integers, got {quality}"
+            )
         self.quality = (low, high)
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
@@ -119,14 +121,15 @@ class RandomPhotometricDistort(Transform):
         self.p = p
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        def maybe(draw: Callable[[], Any]) -> Any:
-            return draw() if torch.rand(1).item() < self.p else None
+        def happens(probability: float) -> bool:
+            return torch.rand(1).item() < probability
 
-        names = ("brightness", "contrast", "saturation", "hue")
-        params = {name: maybe(lambda limits=getattr(self, name): uniform(*limits)) for name in names}
-        params["contrast_first"] = torch.rand(1).item() < 0.5
+        params: dict[str, Any] = {}
+        for name in ("brightness", "contrast", "saturation", "hue"):
+            params[name] = uniform(*getattr(self, name)) if happens(self.p) else None
+        params["contrast_first"] = happens(0.5)
         channels = F.get_num_channels(flat_inputs[0])
-        params["permutation"] = maybe(lambda: torch.randperm(channels).tolist())
+        params["permutation"] = torch.randperm(channels).tolist() if happens(self.p) else None
         return params
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:

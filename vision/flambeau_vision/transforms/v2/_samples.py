@@ -44,7 +44,9 @@ def find_labels(sample: Any) -> Any:
         for key, value in part.items():
             if "label" in str(key).lower():
                 return value
-    raise ValueError("Could not infer where the labels are in the sample. Try passing a callable as labels_getter.")
+    raise ValueError(
+        "Could not infer where the labels are in the sample. Try passing a callable as labels_getter."
+    )
 
 
 def _is_image(leaf: Any) -> bool:

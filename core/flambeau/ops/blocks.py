@@ -1,0 +1,331 @@
+"""Grids, blocks, stacks and splits; diagonals and triangles made; turning and mirroring."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from .._tensor import Tensor
+from ..creation import _offered_to_modes, arange, zeros
+from ..op import PUBLIC, composite
+from .joining import cat, stack
+from .views import as_shape, diagonal, split, wrap_dim
+
+
+def _tensors(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+
+
+# --- at least so many dimensions ----------------------------------------------------------------------------------
+
+
+def _at_least(count: int) -> Any:
+    def widen(t: Tensor) -> Tensor:
+        if t.ndim == 0:
+            return t.reshape((1,) * count)  # type: ignore
+        if t.ndim == 1 and count > 1:
+            t = t.unsqueeze(0)  # type: ignore
+        return t.unsqueeze(-1) if t.ndim == 2 and count == 3 else t  # type: ignore
+
+    def function(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return widen(tensors[0])
+        return tuple(widen(each) for each in _tensors(tensors))
+
+    function.__name__ = function.__qualname__ = f"atleast_{count}d"
+    function.__doc__ = f"The tensor, or each of several, with at least {count} dimensions."
+    return composite(function, method=False)
+
+
+atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
+
+# --- stacks and splits by place -----------------------------------------------------------------------------------
+
+
+@composite(method=False, out=True)
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side: along the second dimension, or the first of vectors."""
+    wide = atleast_1d(*tensors) if len(tensors) > 1 else (atleast_1d(tensors[0]),)
+    return cat(wide, 0 if wide[0].ndim == 1 else 1)  # type: ignore[no-any-return]
+
+
+@composite(method=False, out=True, aliases=("row_stack",))
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors on top of each other."""
+    return cat([atleast_2d(each) for each in tensors], 0)  # type: ignore[no-any-return]
+
+
+@composite(method=False, out=True)
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors behind each other: along the third dimension."""
+    return cat([atleast_3d(each) for each in tensors], 2)  # type: ignore[no-any-return]
+
+
+@composite(method=False, out=True)
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side, vectors as columns."""
+    return hstack([each.reshape(-1, 1) if each.ndim < 2 else each for each in tensors])  # type: ignore
+
+
+@composite
+def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None) -> Any:
+    """Views of parts of ``dim``: so many of nearly equal size, or cut at the indices."""
+    given = next(each for each in (indices_or_sections, indices, sections) if each is not None)
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    length = input.shape[wrap_dim(dim, input.ndim)]
+    given = given.tolist() if isinstance(given, Tensor) else given
+    if isinstance(given, int):
+        if given <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {given}")
+        return split(input, [length // given + (i < length % given) for i in range(given)], dim)
+    bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in given), length]
+    return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))  # type: ignore
+
+
+def _split_along(name: str, axis: int) -> None:
+    def function(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
+        given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
+        least = max(axis + 1, 1)
+        if input.ndim < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "
+                               f"with {input.ndim} dimensions!")  # fmt: skip
+        dim = 0 if name == "hsplit" and input.ndim == 1 else axis
+        if isinstance(given, int) and input.shape[dim] % given:
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+                               f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
+        return tensor_split(input, given, dim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``tensor_split`` along dimension {axis}."
+    composite(function)
+
+
+_split_along("vsplit", 0)
+_split_along("dsplit", 2)
+
+
+@composite
+def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
+    """``tensor_split`` along the second dimension, or the first of a vector."""
+    given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
+    if not input.ndim:
+        raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
+    dim = 0 if input.ndim == 1 else 1
+    if isinstance(given, int) and input.shape[dim] % given:
+        raise RuntimeError(f"torch.hsplit attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is "
+                           f"not divisible by the split_size {given}!")  # fmt: skip
+    return tensor_split(input, given, dim)
+
+
+@composite
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
+    """:func:`chunk`, without the check that the parts are not written to."""
+    return input.chunk(chunks, dim)  # type: ignore
+
+
+@composite
+def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """:func:`split`, without the check that the parts are not written to."""
+    return split(input, split_size, dim)
+
+
+# --- grids --------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """The coordinates of a grid: each vector spread over the dimensions of all others.
+
+    >>> import flambeau as torch
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
+    torch.Size([2, 3])
+    """
+    given = [each.reshape(-1) for each in _tensors(tensors)]  # type: ignore
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    swap = indexing == "xy" and len(given) > 1
+    if swap:
+        given[0], given[1] = given[1], given[0]
+    shape = [len(each) for each in given]
+    grids = [each.reshape([-1 if i == axis else 1 for i in range(len(given))]).expand(shape) for axis, each in enumerate(given)]
+    if swap:
+        grids[0], grids[1] = grids[1], grids[0]  # back in the order given
+    return tuple(grids)
+
+
+@composite(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of one element from each vector, a row each."""
+    given = _tensors(tensors)
+    if len(given) == 1:
+        return given[0]
+    return stack([each.reshape(-1) for each in meshgrid(*given)], 1)  # type: ignore
+
+
+@composite(method=False)
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of ``r`` elements of a vector, in order, a row each."""
+    from ..creation import tensor
+
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return input.new_empty(0)  # type: ignore
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(len(input)), r))
+    return input[tensor(rows, dtype=dtypes.int64, device=input.device).reshape(len(rows), r)]  # type: ignore
+
+
+@composite(method=False)
+def block_diag(*tensors: Any) -> Tensor:
+    """Matrices along the diagonal of one matrix, 0 elsewhere."""
+    blocks = [atleast_2d(each) for each in _tensors(tensors)] or [zeros(1, 0)]
+    width = sum(each.shape[1] for each in blocks)
+    rows, before = [], 0
+    for each in blocks:
+        height, own = each.shape
+        rows.append(cat([each.new_zeros(height, before), each, each.new_zeros(height, width - before - own)], 1))
+        before += own
+    return cat(rows, 0)  # type: ignore[no-any-return]
+
+
+# --- diagonals ----------------------------------------------------------------------------------------------------
+
+
+@composite
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension as the diagonal of matrices in dimensions ``dim1`` and ``dim2``."""
+    ndim = input.ndim + 1
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    size = input.shape[-1] + abs(offset)
+    made = input.new_zeros(*input.shape[:-1], size, size)  # type: ignore
+    diagonal(made, offset, -2, -1).copy_(input)
+    return made.movedim((-2, -1), (first, second))  # type: ignore[no-any-return]
+
+
+@composite(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with the vector as its diagonal; or the diagonal of a matrix."""
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)  # type: ignore[no-any-return]
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return input.diagonal(diagonal).clone()  # type: ignore
+
+
+@composite
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as the diagonal of one matrix."""
+    return diag_embed(input.reshape(-1), offset)  # type: ignore
+
+
+@composite
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return input.diagonal().sum()  # type: ignore
+
+
+def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the main diagonal to ``fill_value``, in place; ``wrap`` goes on below tall matrices."""
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    if wrap and self.ndim == 2:
+        height, width = self.shape
+        for start in range(0, height, width + 1):
+            self[start:].diagonal().fill_(fill_value)  # type: ignore
+        return self
+    places = arange(min(self.shape), device=self.device)
+    self[(places,) * self.ndim] = fill_value  # type: ignore
+    return self
+
+
+Tensor.fill_diagonal_ = _fill_diagonal_  # type: ignore[attr-defined]
+
+
+# --- indices of triangles -----------------------------------------------------------------------------------------
+
+
+def _triangle_indices(name: str, keep: Any) -> None:
+    def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+        grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)  # type: ignore
+        return keep(grid[1] - grid[0], offset).expand(row, col).nonzero().t().contiguous().to(dtype or dtypes.int64)  # type: ignore
+
+    function.__name__ = function.__qualname__ = name
+    side = "on and below" if name.startswith("tril") else "on and above"
+    function.__doc__ = f"The row and column numbers {side} a diagonal of a ``row`` by ``col`` matrix, shape ``(2, n)``."
+    PUBLIC[name] = _offered_to_modes(name, function)
+
+
+_triangle_indices("tril_indices", lambda right, offset: right <= offset)
+_triangle_indices("triu_indices", lambda right, offset: right >= offset)
+
+
+@composite(method=False)
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Positions in a flattened tensor of ``shape`` as an index per dimension."""
+    shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)
+    if indices.dtype.category != dtypes.INTEGER:
+        raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
+    if any(each < 0 for each in shape):
+        raise ValueError(f"'shape' cannot have negative values, but got {shape}")
+    parts = []
+    for length in reversed(shape):
+        parts.append(indices % length)
+        indices = indices // length  # type: ignore
+    return tuple(reversed(parts))  # type: ignore
+
+
+@composite(method=False)
+def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:
+    """The powers of each element, a row each (Vandermonde's matrix)."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    powers = arange(x.shape[0] if N is None else N, device=x.device)
+    made = x.unsqueeze(1) ** powers  # type: ignore
+    return made if increasing else made.flip(1)  # type: ignore[no-any-return]
+
+
+# --- turning ------------------------------------------------------------------------------------------------------
+
+
+@composite
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return input.flip(1)  # type: ignore
+
+
+@composite
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return input.flip(0)  # type: ignore
+
+
+@composite
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by ``k`` quarters from the first towards the second of ``dims``."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    a, b = (wrap_dim(each, input.ndim) for each in dims)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    k %= 4
+    if k == 2:
+        return input.flip(a, b)  # type: ignore
+    if k == 1:
+        return input.flip(b).transpose(a, b)  # type: ignore
+    return input.flip(a).transpose(a, b) if k else input.clone()  # type: ignore

@@ -1,0 +1,243 @@
+"""Normalization by mean and variance: of batches, layers, groups and instances.
+
+One formula gives the gradient of them all.  What is normalized together is a set of dimensions; ``weight`` and ``bias``
+have the shape that broadcasts against the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from ..autograd.modes import _grad, no_grad
+from ..op import PUBLIC, op
+from .._tensor import Tensor, alias
+from .formula import formula
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+
+Dims = Sequence[int]
+
+
+# --- gradients ----------------------------------------------------------------------------------------------------
+
+
+def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]:
+    """The input with mean 0 and variance 1 over ``dims``, and what it was scaled by."""
+    centered = input - F.mean(input, dims, True)
+    scale = F.rsqrt(F.mean(centered * centered, dims, True) + eps)
+    return centered * scale, scale
+
+
+def _through_statistics(F: Any, g: Any, standard: Any, scale: Any, dims: Dims) -> Any:
+    """The gradient of what was standardized, where mean and variance depend on it too."""
+    return (g - F.mean(g, dims, True) - standard * F.mean(g * standard, dims, True)) * scale
+
+
+def _shared(F: Any, g: Any, like: Any) -> Any:
+    """The gradient of a parameter: summed over the dimensions where it is broadcast."""
+    extra = len(g.shape) - len(like.shape)
+    dims = (*range(extra), *(i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1))
+    return F.reshape(F.sum(g, dims, True) if dims else g, tuple(like.shape))
+
+
+def _affine_gradients(F: Any, g: Any, standard: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
+    return None if weight is None else _shared(F, g * standard, weight), None if bias is None else _shared(F, g, bias)
+
+
+@formula
+def norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
+    """Gradients of input, weight and bias.  ``workspace`` is what a backend's forward left for its backward."""
+    standard, scale = _standardized(F, input, dims, eps)
+    through = g if weight is None else g * weight
+    return (_through_statistics(F, through, standard, scale, dims), *_affine_gradients(F, g, standard, weight, bias))
+
+
+@formula
+def fixed_norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
+    """The same, where mean and variance are given."""
+    scale = F.rsqrt(variance + eps)
+    standard = (input - mean) * scale
+    return ((g if weight is None else g * weight) * scale, *_affine_gradients(F, g, standard, weight, bias))
+
+
+# --- records ------------------------------------------------------------------------------------------------------
+
+
+def _moments_forward(xp: Any, input: Any, /, dims: Dims) -> tuple[Any, Any]:
+    mean = xp.mean(input, axis=dims, keepdims=True)
+    return mean, xp.mean((input - mean) ** 2, axis=dims, keepdims=True)
+
+
+def _norm_forward(
+    xp: Any, input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, /, dims: Dims = (),
+    eps: float = 0.0, workspace: Any = None,
+) -> Any:  # fmt: skip
+    if mean is None:
+        mean, variance = _moments_forward(xp, input, dims)
+    made = (input - mean) / xp.sqrt(variance + eps)
+    made = made if weight is None else made * weight
+    return made if bias is None else made + bias
+
+
+def _norm_record(name: str, backward_name: str) -> Any:
+    return op(
+        name, _norm_forward, promote="accumulate", public=False, method=False, out=False, backward_name=backward_name,
+        joint=lambda F, g, input, weight, bias, dims, eps, workspace: (
+            *norm_backward(F, g, input, weight, bias, dims, eps, workspace), None, None),
+    )  # fmt: skip
+
+
+_moments = op("moments", _moments_forward, promote="accumulate", results=("mean", "variance"), public=False, method=False, out=False)
+_batch_norm = _norm_record("batch_norm", "NativeBatchNormBackward0")
+_layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
+_group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
+_fixed_norm = op(
+    "fixed_norm", _norm_forward, promote="accumulate", public=False, method=False, out=False,
+    backward_name="NativeBatchNormBackward0",
+    joint=lambda F, g, input, weight, bias, mean, variance, eps: (
+        *fixed_norm_backward(F, g, input, weight, bias, mean, variance, eps), None, None),
+)  # fmt: skip
+
+
+def _workspace(*tensors: Any) -> Any:
+    return {} if _grad.get() and any(each is not None and each._requires_grad for each in tensors) else None
+
+
+# --- batches ------------------------------------------------------------------------------------------------------
+
+
+def _along_channels(each: Tensor | None, ndim: int) -> Any:
+    """A parameter of the channels in the shape that broadcasts against an input of ``ndim`` dimensions."""
+    return each if each is None or ndim == 2 else each.reshape(1, -1, *(1,) * (ndim - 2))  # type: ignore[attr-defined]
+
+
+def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
+    for name, each in parameters.items():
+        if each is not None and each.shape != input.shape[1:2]:
+            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {each.numel()}")
+
+
+def batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
+
+    By the statistics of the batch while training, when the running ones, if any, take a share ``momentum`` of them; else by the
+    running ones.
+    """
+    _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    ndim = input.ndim
+    weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
+        return _fixed_norm(input, weight, bias, mean, variance, (), eps, None)  # type: ignore[no-any-return]
+    dims = (0, *range(2, ndim))
+    mean, variance = _moments(alias(input), dims)
+    if running_mean is not None or running_var is not None:
+        count = input.numel() // max(input.shape[1], 1)
+        _keep_running(running_mean, running_var, mean, variance, count, momentum)
+    return _batch_norm(input, weight, bias, mean, variance, dims, eps, None)  # type: ignore[no-any-return]
+
+
+def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
+    with no_grad():
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(mean.reshape(-1), alpha=momentum)  # type: ignore[attr-defined]
+        if running_var is not None:
+            unbiased = variance.reshape(-1) * (count / max(count - 1, 1))  # type: ignore[attr-defined]
+            running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
+
+
+def instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize each channel of each sample by itself (Ulyanov et al. 2016, "Instance normalization")."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    if not use_input_stats:
+        return batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    dims = tuple(range(2, input.ndim))
+    mean, variance = _moments(alias(input), dims)
+    if running_mean is not None or running_var is not None:
+        _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
+    weight, bias = _along_channels(weight, input.ndim), _along_channels(bias, input.ndim)
+    return _batch_norm(input, weight, bias, mean, variance, dims, eps, None)  # type: ignore[no-any-return]
+
+
+# --- layers and groups --------------------------------------------------------------------------------------------
+
+
+def _check_layer(name: str, input: Tensor, shape: tuple[int, ...], **parameters: Tensor | None) -> None:
+    for parameter, each in parameters.items():
+        if each is not None and tuple(each.shape) != shape:
+            raise RuntimeError(f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
+                               f"{list(each.shape)} and normalized_shape = {list(shape)}")  # fmt: skip
+    if not shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+                           "got normalized_shape = []")  # fmt: skip
+    if tuple(input._array.shape[-len(shape) :]) != shape:
+        expected = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of size"
+                           f"{list(input.shape)}")  # fmt: skip
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize over the last dimensions, which have the shape ``normalized_shape`` (Ba et al. 2016, "Layer normalization").
+
+    >>> import flambeau as torch
+    >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    _check_layer("layer_norm", input, shape, weight=weight, bias=bias)
+    dims = tuple(range(-len(shape), 0))
+    return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))  # type: ignore[no-any-return]
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
+    batch, channels, *space = input.shape
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{list(input.shape)} and num_groups={num_groups}")  # fmt: skip
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and tuple(each.shape) != (channels,):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                               f"shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
+    shape = (num_groups, channels // num_groups, *(1,) * len(space))
+    grouped = input.reshape(batch, num_groups, channels // num_groups, *space)  # type: ignore[attr-defined]
+    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))  # type: ignore[attr-defined]
+    dims = tuple(range(-1 - len(space), 0))
+    made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+    return made.reshape(input.shape)  # type: ignore[no-any-return]
+
+
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    _check_layer("rms_norm", input, shape, weight=weight)
+    wide = input.float() if input.dtype in dtypes.HALF else input  # type: ignore[attr-defined]
+    eps = dtypes.finfo(wide.dtype).eps if eps is None else eps
+    scale = ((wide * wide).mean(tuple(range(-len(shape), 0)), keepdim=True) + eps).rsqrt()
+    made = wide * scale
+    return (made if weight is None else made * weight).to(input.dtype)  # type: ignore[no-any-return]
+
+
+for _function in (batch_norm, group_norm, instance_norm, layer_norm, rms_norm):
+    PUBLIC[_function.__name__] = _function

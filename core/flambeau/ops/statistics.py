@@ -1,0 +1,404 @@
+"""Statistics: quantiles, covariances, histograms, counts, distances, and sums that skip NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from .._tensor import Tensor
+from ..op import composite, op
+from ..return_types import make
+from .reductions import _vector_norm, amax, amin, reduced_dims
+from .views import wrap_dim
+
+# --- skipping NaN -------------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of the elements that are not NaN."""
+    return input.masked_fill(input.isnan(), 0).sum(dim, keepdim, dtype=dtype)  # type: ignore
+
+
+@composite(out=True)
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of the elements that are not NaN."""
+    count = (~input.isnan()).sum(dim, keepdim)  # type: ignore
+    return nansum(input, dim, keepdim, dtype=dtype) / count  # type: ignore
+
+
+@composite(out=True)
+def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
+    if input.dtype.category < dtypes.FLOATING:
+        return input.clone()  # type: ignore
+    limits = dtypes.finfo(input.dtype)
+    made = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)  # type: ignore
+    made = made.masked_fill(input == math.inf, limits.max if posinf is None else posinf)
+    return made.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)  # type: ignore
+
+
+def _nan_to_num_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place form of :func:`nan_to_num`."""
+    from ..inplace import in_place
+
+    return in_place("nan_to_num", nan_to_num)(self, *args, **kwargs)
+
+
+Tensor.nan_to_num_ = _nan_to_num_  # type: ignore[attr-defined]
+
+# --- extremes, counts ---------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest element, of all or of each slice over ``dim``."""
+    dims: Any = () if dim is None else dim
+    return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+
+
+@composite
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero."""
+    return (input != 0).sum(dim)  # type: ignore
+
+
+@composite
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the nonzero elements, a row each."""
+    return input.nonzero()  # type: ignore
+
+
+@composite(out=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """``size`` rows of :func:`nonzero`, filled up with ``fill_value``."""
+    found = input.nonzero()[:size]  # type: ignore
+    made = found.new_full((size, input.ndim), fill_value)
+    made[: len(found)] = found
+    return made  # type: ignore[no-any-return]
+
+
+@composite
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
+    if input.ndim != 1 or input.dtype.category > dtypes.INTEGER or (input.numel() and int(input.min()) < 0):  # type: ignore
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    size = max(minlength, int(input.max()) + 1 if input.numel() else 0)  # type: ignore
+    if weights is None:
+        return input.new_zeros(size, dtype=dtypes.int64).index_add(0, input.long(), input.new_ones(len(input), dtype=dtypes.int64))  # type: ignore
+    weights = weights if weights.dtype is dtypes.float32 else weights.double()  # type: ignore
+    return weights.new_zeros(size).index_add(0, input.long(), weights)  # type: ignore
+
+
+# --- histograms ---------------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of ``bins`` equal parts of ``[min, max]`` (of the data's range if both are 0)."""
+    flat = input.detach().reshape(-1)  # type: ignore
+    if min == max == 0 and flat.numel():
+        min, max = float(flat.min()), float(flat.max())
+    if min == max:
+        min, max = min - 1, max + 1
+    if min > max:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    inside = flat[(flat >= min) & (flat <= max)]
+    place = ((inside - min) / (max - min) * bins).floor().clamp(0, bins - 1).long()
+    return bincount(place, minlength=bins).to(input.dtype)  # type: ignore
+
+
+@composite(out=True)
+def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """Counts (or weights, or densities) in bins, and the edges of the bins: a number of equal ones, or edges given."""
+    counts, edges = _histogram_dd(input.reshape(-1, 1), [bins], range, weight, density)  # type: ignore
+    return make("histogram", ("hist", "bin_edges"))((counts, edges[0]))
+
+
+@composite(method=False)
+def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """A histogram of points: the last dimension of ``input`` holds their coordinates."""
+    points = input.reshape(-1, input.shape[-1])  # type: ignore
+    bins = [bins] * input.shape[-1] if isinstance(bins, int) else list(bins)
+    return make("histogramdd", ("hist", "bin_edges"))(_histogram_dd(points, bins, range, weight, density))
+
+
+def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, density: bool) -> tuple[Tensor, Any]:
+    from ..creation import linspace
+
+    edges, places, inside = [], [], None
+    for axis, given in enumerate(bins):
+        column = points[:, axis].contiguous()  # type: ignore
+        if isinstance(given, Tensor):
+            edge = given
+        else:
+            low, high = (range[2 * axis : 2 * axis + 2] if range is not None else
+                         (float(column.min()), float(column.max())) if len(column) else (0.0, 1.0))  # fmt: skip
+            low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+            edge = linspace(low, high, given + 1, dtype=points.dtype, device=points.device)
+        from .sorting import searchsorted
+
+        place = searchsorted(edge, column, right=True) - 1
+        place = place - (column == edge[-1]).long()
+        ok = (place >= 0) & (place < len(edge) - 1)
+        inside = ok if inside is None else inside & ok
+        edges.append(edge)
+        places.append(place)
+    shape = [len(edge) - 1 for edge in edges]
+    flat = points.new_zeros(len(points), dtype=dtypes.int64)  # type: ignore
+    for place, size in zip(places, shape, strict=True):
+        flat = flat * size + place
+    weights = points.new_ones(len(points)) if weight is None else weight.reshape(-1)  # type: ignore
+    counts = points.new_zeros(math.prod(shape)).index_add(0, flat[inside], weights[inside]).reshape(shape)  # type: ignore
+    if density:
+        volume = counts.new_ones(())
+        for axis, edge in enumerate(edges):
+            volume = volume.unsqueeze(-1) * edge.diff().reshape((1,) * axis + (-1,)) if axis else edge.diff()
+        counts = counts / counts.sum() / volume
+    return counts, edges
+
+
+# --- quantiles ----------------------------------------------------------------------------------------------------
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Tensor:
+    from ..creation import as_tensor
+
+    if input.dtype not in (dtypes.float32, dtypes.float64):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    given = q if isinstance(q, Tensor) else as_tensor(float(q), dtype=input.dtype, device=input.device)
+    if given.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if given.dtype is not input.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    if given.numel() and not bool(((given >= 0) & (given <= 1)).all()):  # type: ignore
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    rows = input.reshape(-1) if dim is None else input.movedim(dim, -1)  # type: ignore
+    ordered = rows.sort(-1)[0]
+    missing = rows.detach().isnan().sum(-1, keepdim=True)
+    length = rows.shape[-1] - missing if skip_nan else rows.shape[-1] + missing * 0
+    rank = given.reshape(-1) * (length - 1).clamp(min=0)  # type: ignore
+    found = _at_ranks(ordered, rank, interpolation)
+    found = found.masked_fill((missing > 0) if not skip_nan else (length == 0), math.nan)
+    if dim is None and keepdim:
+        found = found.reshape(-1, *((1,) * input.ndim))
+    else:
+        found = found.movedim(-1, 0)
+        found = found.unsqueeze(wrap_dim(dim, input.ndim) + 1) if keepdim and dim is not None else found
+    return found if given.ndim else found.squeeze(0)  # type: ignore[no-any-return]
+
+
+def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
+    if interpolation == "nearest":
+        return ordered.gather(-1, rank.round().long())  # type: ignore
+    low, high = rank.floor(), rank.ceil()  # type: ignore
+    below, above = ordered.gather(-1, low.long()), ordered.gather(-1, high.long())  # type: ignore
+    if interpolation in ("lower", "higher"):
+        return below if interpolation == "lower" else above  # type: ignore[no-any-return]
+    return below.lerp(above, rank - low if interpolation == "linear" else (rank - low) * 0 + 0.5)  # type: ignore
+
+
+@composite(out=True)
+def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """The ``q``-quantiles: of all elements or over ``dim``; several ``q`` come as the first dimension."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
+
+
+@composite(out=True)
+def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+    """The ``q``-quantiles of the elements that are not NaN."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip_nan=True)
+
+
+# --- covariance ---------------------------------------------------------------------------------------------------
+
+
+@composite
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariance matrix of variables (rows) observed together (columns), with frequency and importance weights."""
+    if input.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+    x = input.reshape(1, -1) if input.ndim < 2 else input  # type: ignore
+    if x.dtype.category < dtypes.FLOATING:
+        x = x.to(dtypes.get_default_dtype())
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    count: Any = x.shape[1]
+    if weights is None:
+        mean, total = x.mean(1, keepdim=True), count
+        divisor = count - correction
+    else:
+        total = weights.sum()  # type: ignore
+        mean = (x * weights).sum(1, keepdim=True) / total
+        divisor = total - correction * ((weights * aweights).sum() / total if aweights is not None else 1)  # type: ignore
+    centred = x - mean
+    product = (centred if weights is None else centred * weights) @ centred.t().conj()
+    made = product / (divisor.clamp(min=0) if isinstance(divisor, Tensor) else max(divisor, 0))
+    return made.squeeze() if input.ndim < 2 else made  # type: ignore[no-any-return]
+
+
+@composite
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation matrix of variables (rows) observed together (columns)."""
+    c = cov(input)
+    if not c.ndim:
+        return c / c  # type: ignore[no-any-return]
+    deviation = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()  # type: ignore
+    return (c / deviation.unsqueeze(1) / deviation).clamp(-1, 1) if not c.is_complex() else c / deviation.unsqueeze(1) / deviation  # type: ignore
+
+
+# --- norms and distances ------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    if dtype is not None:
+        input = input.to(dtype)  # type: ignore
+    if p == "nuc":
+        from ..linalg import matrix_norm
+
+        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)  # type: ignore[no-any-return]
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    order = 2.0 if p is None or p == "fro" else float(p)
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{input.dtype.legacy_name}")  # fmt: skip
+    dims = None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    return _vector_norm(input, order, dims, keepdim)  # type: ignore[no-any-return]
+
+
+@composite
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference."""
+    return norm(input - other, p)  # type: ignore[no-any-return]
+
+
+@composite(inplace=True, out=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    dim = wrap_dim(dim, input.ndim)
+    others = tuple(each for each in range(input.ndim) if each != dim)
+    size = norm(input, p, others, True)
+    factor = (maxnorm / (size + 1e-7)).masked_fill(size <= maxnorm, 1.0)
+    return input * factor  # type: ignore[return-value]
+
+
+# --- differences and areas ----------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """The differences of neighbours along ``dim``, ``n`` times over."""
+    from .joining import cat
+
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    parts = [each for each in (prepend, input, append) if each is not None]
+    made = cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(min(n, made.shape[dim])):
+        after, before = made.narrow(dim, 1, made.shape[dim] - 1), made.narrow(dim, 0, made.shape[dim] - 1)
+        made = after ^ before if made.dtype is dtypes.bool_ else after - before
+    return made.clone() if made is input else made  # type: ignore
+
+
+def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
+    if x is None:
+        return 1 if dx is None else dx
+    spaces = x.diff(dim=-1 if x.ndim == 1 else dim)  # type: ignore
+    return spaces.reshape((-1,) + (1,) * (y.ndim - 1 - wrap_dim(dim, y.ndim))) if x.ndim == 1 else spaces
+
+
+@composite(method=False, aliases=("trapz",))
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
+    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)  # type: ignore
+    return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore
+
+
+@composite(method=False)
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
+    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)  # type: ignore
+    return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore
+
+
+@composite(method=False)
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The derivative along each of ``dim`` by central differences, one-sided at the edges."""
+    dims = reduced_dims(dim, input.ndim)
+    if isinstance(spacing, (tuple, list)) and len(spacing) not in (1, len(dims)):
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}")
+    spaces = list(spacing) * (len(dims) if len(spacing) == 1 else 1) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    return tuple(_gradient_along(input, space, each, edge_order) for space, each in zip(spaces, dims, strict=True))
+
+
+def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
+    from ..creation import arange
+    from .joining import cat
+
+    n = input.shape[dim]
+    if n < edge_order + 1:
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    x = space if isinstance(space, Tensor) else arange(n, device=input.device).to(input.dtype if input.is_floating_point()  # type: ignore
+                                                                                    else dtypes.float32) * space  # fmt: skip
+    x = x.reshape((-1,) + (1,) * (input.ndim - 1 - dim))
+    h = x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)
+    slope = (input.narrow(dim, 1, n - 1) - input.narrow(dim, 0, n - 1)) / h  # type: ignore
+    if n == 2:
+        return cat([slope, slope], dim)  # type: ignore[no-any-return]
+    left, right = slope.narrow(dim, 0, n - 2), slope.narrow(dim, 1, n - 2)
+    h0, h1 = h.narrow(0, 0, n - 2), h.narrow(0, 1, n - 2)
+    middle = (left * h1 + right * h0) / (h0 + h1)
+    first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
+    if edge_order == 2:
+        first = first + (first - slope.narrow(dim, 1, 1)) * h.narrow(0, 0, 1) / (h.narrow(0, 0, 1) + h.narrow(0, 1, 1))
+        last = last + (last - slope.narrow(dim, n - 3, 1)) * h.narrow(0, n - 2, 1) / (h.narrow(0, n - 2, 1) + h.narrow(0, n - 3, 1))
+    return cat([first, middle, last], dim)  # type: ignore[no-any-return]
+
+
+# --- running sums in logarithms -----------------------------------------------------------------------------------
+
+
+def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    """By doubling: each step joins sums of neighbouring stretches, so nothing overflows."""
+    made, step, length = input, 1, input.shape[dim]
+    before: tuple[Any, ...] = (slice(None),) * dim
+    while step < length:
+        joined = xp.logaddexp(made[(*before, slice(0, -step), ...)], made[(*before, slice(step, None), ...)])
+        made = xp.concat([made[(*before, slice(0, step), ...)], joined], axis=dim)
+        step *= 2
+    return made
+
+
+_logcumsumexp = op(
+    "logcumsumexp", _logcumsumexp_forward, promote="float_accumulate", public=False, method=False,
+    input=lambda F, g, input, out, dim: _logcumsumexp_grad(F, g, input, out, dim),
+)  # fmt: skip
+
+
+def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
+    largest = F.amax(input, (dim,), True)
+    weighted = g * F.exp(largest - out)
+    later = F.flip(F.cumsum(F.flip(weighted, (dim,)), dim), (dim,))
+    return later * F.exp(input - largest)
+
+
+@composite(out=True)
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The running ``log(sum(exp))`` along ``dim``."""
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.clone()  # type: ignore
+    return _logcumsumexp(input, wrap_dim(dim, input.ndim))  # type: ignore[no-any-return]

@@ -1,0 +1,146 @@
+"""Caltech 101 and 256: objects of many kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._extras import optional
+from .folder import pil_loader
+from .utils import download_and_extract_archive, verify_str_arg
+from .vision import VisionDataset
+
+__all__ = ["Caltech101", "Caltech256"]
+
+# Categories whose annotations are in a folder of another name.
+_ANNOTATION_NAMES = {
+    "Faces": "Faces_2",
+    "Faces_easy": "Faces_3",
+    "Motorbikes": "Motorbikes_16",
+    "airplanes": "Airplanes_Side_2",
+}
+
+
+class _Caltech(VisionDataset):
+    """Images in one folder per category."""
+
+    images_folder: str
+
+    def _find_images(self) -> None:
+        folders = self._folder / self.images_folder
+        self.categories = sorted(path.name for path in folders.iterdir() if path.is_dir())
+        if "BACKGROUND_Google" in self.categories:
+            self.categories.remove("BACKGROUND_Google")  # this is not a category
+        self._files = [
+            (path, label)
+            for label, name in enumerate(self.categories)
+            for path in sorted((folders / name).glob("*.jpg"))
+        ]
+
+    def _check_exists(self) -> bool:
+        return (self._folder / self.images_folder).is_dir()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+class Caltech101(_Caltech):
+    """`Caltech 101 <https://data.caltech.edu/records/20086>`_: 8,677 images in 101 categories.
+
+    Args:
+        root: the folder that holds ``caltech101``.
+        target_type: ``category`` (an integer) or ``annotation`` (the outline, read by SciPy), or a list of both.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target.
+        download: fetch the archives into ``root`` where they are missing.
+    """
+
+    images_folder = "101_ObjectCategories"
+
+    def __init__(
+        self,
+        root: str | Path,
+        target_type: Sequence[str] | str = "category",
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        super().__init__(
+            Path(root).expanduser() / "caltech101", transform=transform, target_transform=target_transform
+        )
+        types = [target_type] if isinstance(target_type, str) else target_type
+        self.target_type = [verify_str_arg(kind, "target_type", ("category", "annotation")) for kind in types]
+        self._ensure_files(download)
+        self._find_images()
+
+    def download(self) -> None:
+        """Fetch and unpack the archives."""
+        download_and_extract_archive(
+            "https://drive.google.com/file/d/137RyRjvTBkBiIfeYBNZBtViDHQ6_Ewsp",
+            self._folder,
+            filename="101_ObjectCategories.tar.gz",
+            md5="b224c7392d521a49829488ab0f1120d9",
+        )
+        download_and_extract_archive(
+            "https://drive.google.com/file/d/175kQy3UsZ0wUEHZjqkUDdNVssr7bgh_m",
+            self._folder,
+            filename="Annotations.tar",
+            md5="6f83eeb1f24d99cab4eb377263132c91",
+        )
+
+    def _target(self, kind: str, path: Path, label: int) -> Any:
+        if kind == "category":
+            return label
+        folder = _ANNOTATION_NAMES.get(self.categories[label], self.categories[label])
+        file = self._folder / "Annotations" / folder / f"annotation_{path.stem.rpartition('_')[2]}.mat"
+        return optional("scipy.io", "scipy", "reading annotations of Caltech 101").loadmat(str(file))[
+            "obj_contour"
+        ]
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, label = self._files[index]
+        targets = tuple(self._target(kind, path, label) for kind in self.target_type)
+        return self._transformed(pil_loader(path), targets if len(targets) > 1 else targets[0])
+
+    def extra_repr(self) -> str:
+        return f"Target type: {self.target_type}"
+
+
+class Caltech256(_Caltech):
+    """`Caltech 256 <https://data.caltech.edu/records/20087>`_: 30,607 images in 257 categories.
+
+    Args:
+        root: the folder that holds ``caltech256``.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (an integer).
+        download: fetch the archive into ``root`` where it is missing.
+    """
+
+    images_folder = "256_ObjectCategories"
+
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ) -> None:
+        super().__init__(
+            Path(root).expanduser() / "caltech256", transform=transform, target_transform=target_transform
+        )
+        self._ensure_files(download)
+        self._find_images()
+
+    def download(self) -> None:
+        """Fetch and unpack the archive."""
+        download_and_extract_archive(
+            "https://drive.google.com/file/d/1r6o0pSROcV1_VwT4oSjA2FBUSCWGuxLK",
+            self._folder,
+            filename="256_ObjectCategories.tar",
+            md5="67b4f42ca05d46448c6bb8ecd2220f6d",
+        )
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, label = self._files[index]
+        return self._transformed(pil_loader(path), label)

@@ -1,0 +1,103 @@
+"""Common Objects in Context."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from .folder import pil_loader
+from .vision import VisionDataset
+
+__all__ = ["CocoCaptions", "CocoDetection"]
+
+
+def _listed(ids: int | Iterable[int]) -> list[int]:
+    return [ids] if isinstance(ids, int) else list(ids)
+
+
+class CocoIndex:
+    """What an annotation file of COCO says, by the names that ``pycocotools`` gives it.
+
+    Attributes:
+        imgs: from the number of an image to what is known of it.
+        anns: the same for annotations.
+        cats: the same for categories.
+        imgToAnns: from the number of an image to its annotations.
+    """
+
+    def __init__(self, annotation_file: str | Path) -> None:
+        self.dataset = json.loads(Path(annotation_file).expanduser().read_text(encoding="utf-8"))
+        self.imgs = {image["id"]: image for image in self.dataset.get("images", ())}
+        self.anns = {annotation["id"]: annotation for annotation in self.dataset.get("annotations", ())}
+        self.cats = {category["id"]: category for category in self.dataset.get("categories", ())}
+        self.imgToAnns: dict[int, list[dict]] = defaultdict(list)
+        for annotation in self.anns.values():
+            self.imgToAnns[annotation["image_id"]].append(annotation)
+
+    def getAnnIds(self, imgIds: int | Iterable[int]) -> list[int]:
+        """The numbers of the annotations of these images."""
+        return [annotation["id"] for image in _listed(imgIds) for annotation in self.imgToAnns.get(image, ())]
+
+    def loadAnns(self, ids: int | Iterable[int]) -> list[dict]:
+        """The annotations of these numbers."""
+        return [self.anns[number] for number in _listed(ids)]
+
+    def loadImgs(self, ids: int | Iterable[int]) -> list[dict]:
+        """What is known of the images of these numbers."""
+        return [self.imgs[number] for number in _listed(ids)]
+
+    def loadCats(self, ids: int | Iterable[int]) -> list[dict]:
+        """The categories of these numbers."""
+        return [self.cats[number] for number in _listed(ids)]
+
+
+class CocoDetection(VisionDataset):
+    """`COCO <https://cocodataset.org/#detection-2016>`_: images with a list of annotations each.
+
+    Args:
+        root: the folder of the images.
+        annFile: the annotation file.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (a list of dicts).
+        transforms: a function of both.
+
+    Attributes:
+        ids: the numbers of the images, sorted.
+        coco: the annotation file, as a :class:`CocoIndex`.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        annFile: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        transforms: Callable | None = None,
+    ) -> None:
+        super().__init__(root, transforms, transform, target_transform)
+        self.coco = CocoIndex(annFile)
+        self.ids = sorted(self.coco.imgs)
+
+    def _load_target(self, id: int) -> list[Any]:
+        return self.coco.loadAnns(self.coco.getAnnIds(id))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        id = self.ids[index]
+        image = pil_loader(self._folder / self.coco.imgs[id]["file_name"])
+        return self._transformed(image, self._load_target(id))
+
+
+class CocoCaptions(CocoDetection):
+    """`COCO captions <https://cocodataset.org/#captions-2015>`_: images with a list of captions each.
+
+    Arguments as for :class:`CocoDetection`.
+    """
+
+    def _load_target(self, id: int) -> list[str]:
+        return [annotation["caption"] for annotation in super()._load_target(id)]

@@ -1,0 +1,85 @@
+"""Flowers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .._extras import optional
+from .folder import default_loader
+from .utils import check_integrity, download_and_extract_archive, download_url, verify_str_arg
+from .vision import VisionDataset
+
+__all__ = ["Flowers102"]
+
+_SITE = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/"
+_IMAGES = ("102flowers.tgz", "52808999861908f626f3c1f4e79d11fa")
+_TABLES = (
+    ("imagelabels.mat", "e0620be6f572b9609742df49c70aed4d"),
+    ("setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c"),
+)
+_SPLITS = {"train": "trnid", "val": "valid", "test": "tstid"}
+
+
+class Flowers102(VisionDataset):
+    """`Oxford Flowers 102 <https://www.robots.ox.ac.uk/~vgg/data/flowers/102/>`_: 8,189 photographs of 102 flowers.
+
+    SciPy reads the labels.
+
+    Args:
+        root: the folder that holds ``flowers-102``.
+        split: ``train``, ``val`` or ``test``.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (an integer).
+        download: fetch the files into ``root`` where they are missing.
+        loader: a function that reads a file.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "train",
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+        loader: Callable[[Path], Any] = default_loader,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self._split = verify_str_arg(split, "split", _SPLITS)
+        self.loader = loader
+        self._ensure_files(download)
+        numbers = self._table("setid.mat")[_SPLITS[split]].flatten().tolist()
+        labels = self._table("imagelabels.mat")["labels"].flatten().tolist()
+        images = self._files / "jpg"
+        self._samples = [(images / f"image_{number:05d}.jpg", labels[number - 1] - 1) for number in numbers]
+
+    @property
+    def _files(self) -> Path:
+        return self._folder / "flowers-102"
+
+    def _table(self, name: str) -> Any:
+        return optional("scipy.io", "scipy", "reading the labels of Flowers102").loadmat(
+            str(self._files / name)
+        )
+
+    def _check_exists(self) -> bool:
+        tables = all(check_integrity(self._files / name, md5) for name, md5 in _TABLES)
+        return tables and (self._files / "jpg").is_dir()
+
+    def download(self) -> None:
+        """Fetch the files and unpack the images."""
+        name, md5 = _IMAGES
+        download_and_extract_archive(_SITE + name, self._files, md5=md5)
+        for name, md5 in _TABLES:
+            download_url(_SITE + name, self._files, md5=md5)
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, label = self._samples[index]
+        return self._transformed(self.loader(path), label)
+
+    def extra_repr(self) -> str:
+        return f"split={self._split}"

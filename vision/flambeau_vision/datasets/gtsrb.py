@@ -1,0 +1,82 @@
+"""German traffic signs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .folder import default_loader, make_dataset
+from .utils import download_and_extract_archive, verify_str_arg
+from .vision import VisionDataset
+
+__all__ = ["GTSRB"]
+
+_SITE = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370/"
+_ARCHIVES = {
+    "train": [("GTSRB-Training_fixed.zip", "513f3c79a4c5141765e10e952eaa2478")],
+    "test": [
+        ("GTSRB_Final_Test_Images.zip", "c7e4e6327067d32654124b0fe9e82185"),
+        ("GTSRB_Final_Test_GT.zip", "fe31e9c9270bbcd7b84b7f21a9d9d9e5"),
+    ],
+}
+
+
+class GTSRB(VisionDataset):
+    """`GTSRB <https://benchmark.ini.rub.de/>`_: photographs of 43 German traffic signs.
+
+    Args:
+        root: the folder that holds ``gtsrb``.
+        split: ``train`` or ``test``.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (an integer).
+        download: fetch the archives into ``root`` where they are missing.
+        loader: a function that reads a file.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "train",
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+        loader: Callable[[str], Any] = default_loader,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self._split = verify_str_arg(split, "split", _ARCHIVES)
+        self.loader = loader
+        self._ensure_files(download)
+        self._samples = self._training_samples() if split == "train" else self._test_samples()
+
+    @property
+    def _files(self) -> Path:
+        return self._folder / "gtsrb"
+
+    @property
+    def _images(self) -> Path:
+        return self._files / "GTSRB" / ("Training" if self._split == "train" else "Final_Test/Images")
+
+    def _training_samples(self) -> list[tuple[str, int]]:
+        return make_dataset(str(self._images), extensions=(".ppm",))
+
+    def _test_samples(self) -> list[tuple[str, int]]:
+        with open(self._files / "GT-final_test.csv") as file:
+            rows = csv.DictReader(file, delimiter=";", skipinitialspace=True)
+            return [(str(self._images / row["Filename"]), int(row["ClassId"])) for row in rows]
+
+    def _check_exists(self) -> bool:
+        return self._images.is_dir()
+
+    def download(self) -> None:
+        """Fetch and unpack the archives."""
+        for name, md5 in _ARCHIVES[self._split]:
+            download_and_extract_archive(_SITE + name, self._files, md5=md5)
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, target = self._samples[index]
+        return self._transformed(self.loader(path), target)

@@ -1,0 +1,120 @@
+"""Large-scale scene understanding."""
+
+from __future__ import annotations
+
+import io
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from .._extras import optional, pillow
+from .utils import verify_str_arg
+from .vision import VisionDataset
+
+__all__ = ["LSUN", "LSUNClass"]
+
+_CATEGORIES = (
+    "bedroom",
+    "bridge",
+    "church_outdoor",
+    "classroom",
+    "conference_room",
+    "dining_room",
+    "kitchen",
+    "living_room",
+    "restaurant",
+    "tower",
+)
+
+
+class LSUNClass(VisionDataset):
+    """The images of one LMDB database, without targets; the package ``lmdb`` reads it.
+
+    Args:
+        root: the folder of the database.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target, which is None.
+    """
+
+    def __init__(
+        self, root: str | Path, transform: Callable | None = None, target_transform: Callable | None = None
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self._database: Any = None
+        with self.env.begin(write=False) as transaction:
+            self.keys = [key for key, _ in transaction.cursor()]
+
+    @property
+    def env(self) -> Any:
+        """The open database; opened anew in each process."""
+        if self._database is None:
+            lmdb = optional("lmdb", "lmdb", "reading LSUN")
+            options = {
+                "max_readers": 1,
+                "readonly": True,
+                "lock": False,
+                "readahead": False,
+                "meminit": False,
+            }
+            self._database = lmdb.open(str(self.root), **options)
+        return self._database
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_database": None}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        with self.env.begin(write=False) as transaction:
+            encoded = transaction.get(self.keys[index])
+        return self._transformed(pillow().open(io.BytesIO(encoded)).convert("RGB"), None)
+
+
+class LSUN(VisionDataset):
+    """`LSUN <https://www.yf.io/p/lsun>`_: millions of photographs of ten kinds of places.
+
+    Args:
+        root: the folder that holds ``bedroom_train_lmdb`` and so on.
+        classes: ``train``, ``val`` or ``test``, or a list such as ``["bedroom_train", "church_outdoor_train"]``.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (the place of the class in ``classes``).
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        classes: str | list[str] = "train",
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.classes = self._verify_classes(classes)
+        self.dbs = [LSUNClass(self._folder / f"{name}_lmdb") for name in self.classes]
+        self.indices = list(accumulate(len(database) for database in self.dbs))
+
+    @staticmethod
+    def _verify_classes(classes: str | list[str]) -> list[str]:
+        splits = ("train", "val", "test")
+        if isinstance(classes, str):
+            verify_str_arg(classes, "classes", splits)
+            return ["test"] if classes == "test" else [f"{name}_{classes}" for name in _CATEGORIES]
+        for name in classes:
+            category, _, split = name.rpartition("_")
+            verify_str_arg(category, "LSUN class", _CATEGORIES)
+            verify_str_arg(split, "postfix", splits)
+        return list(classes)
+
+    def __len__(self) -> int:
+        return self.indices[-1] if self.indices else 0
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        target = bisect_right(self.indices, index)
+        before = self.indices[target - 1] if target > 0 else 0
+        image, _ = self.dbs[target][index - before]
+        return self._transformed(image, target)
+
+    def extra_repr(self) -> str:
+        return f"Classes: {self.classes}"

@@ -1,0 +1,79 @@
+"""Characters of fifty alphabets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .._extras import pillow
+from .utils import check_integrity, download_and_extract_archive
+from .vision import VisionDataset
+
+__all__ = ["Omniglot"]
+
+
+class Omniglot(VisionDataset):
+    """`Omniglot <https://github.com/brendenlake/omniglot>`_: 1,623 characters, each drawn by 20 people.
+
+    Args:
+        root: the folder that holds ``omniglot-py``.
+        background: the 30 alphabets to learn from, or the 20 to test with.
+        transform: a function of the image (a PIL image in mode ``L``).
+        target_transform: a function of the target (the number of the character).
+        download: fetch the archive into ``root`` where it is missing.
+        loader: a function that reads a file, in place of Pillow.
+    """
+
+    folder = "omniglot-py"
+    download_url_prefix = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
+    zips_md5: ClassVar[dict[str, str]] = {
+        "images_background": "68d2efa1b9178cc56df9314c21c6e718",
+        "images_evaluation": "6b91aef0f799c5bb55b94e3f2daec811",
+    }
+
+    def __init__(
+        self,
+        root: str | Path,
+        background: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+        loader: Callable[[Path], Any] | None = None,
+    ) -> None:
+        super().__init__(
+            Path(root).expanduser() / self.folder, transform=transform, target_transform=target_transform
+        )
+        self.background = background
+        self.loader = loader
+        self._ensure_files(download)
+        characters = sorted(path for path in self._images.glob("*/*") if path.is_dir())
+        self._samples = [
+            (image, index)
+            for index, character in enumerate(characters)
+            for image in sorted(character.glob("*.png"))
+        ]
+
+    @property
+    def _name(self) -> str:
+        return "images_background" if self.background else "images_evaluation"
+
+    @property
+    def _images(self) -> Path:
+        return self._folder / self._name
+
+    def _check_exists(self) -> bool:
+        return check_integrity(self._folder / f"{self._name}.zip", self.zips_md5[self._name])
+
+    def download(self) -> None:
+        """Fetch and unpack the archive."""
+        url = f"{self.download_url_prefix}/{self._name}.zip"
+        download_and_extract_archive(url, self._folder, md5=self.zips_md5[self._name])
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, character = self._samples[index]
+        image = pillow().open(path).convert("L") if self.loader is None else self.loader(path)
+        return self._transformed(image, character)

@@ -1,0 +1,91 @@
+"""Cats and dogs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._extras import pillow
+from .folder import default_loader
+from .utils import download_and_extract_archive, verify_str_arg
+from .vision import VisionDataset
+
+__all__ = ["OxfordIIITPet"]
+
+
+class OxfordIIITPet(VisionDataset):
+    """`Oxford-IIIT Pet <https://www.robots.ox.ac.uk/~vgg/data/pets/>`_: 7,349 photographs of 37 breeds.
+
+    Args:
+        root: the folder that holds ``oxford-iiit-pet``.
+        split: ``trainval`` or ``test``.
+        target_types: ``category`` (the breed), ``binary-category`` (0 for cats, 1 for dogs) or ``segmentation`` (a PIL
+            image); or several of them for a tuple; or none for None.
+        transforms: a function of image and target.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target.
+        download: fetch the archives into ``root`` where they are missing.
+        loader: a function that reads a file.
+    """
+
+    _RESOURCES = (
+        ("https://www.robots.ox.ac.uk/~vgg/data/pets/data/images.tar.gz", "5c4f3ee8e5d25df40f4fd59a7f44e54c"),
+        (
+            "https://www.robots.ox.ac.uk/~vgg/data/pets/data/annotations.tar.gz",
+            "95a8c909bbe2e81eed6a22bccdf3f68f",
+        ),
+    )
+
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "trainval",
+        target_types: Sequence[str] | str = "category",
+        transforms: Callable | None = None,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+        loader: Callable[[Path], Any] = default_loader,
+    ) -> None:
+        super().__init__(root, transforms, transform, target_transform)
+        self._split = verify_str_arg(split, "split", ("trainval", "test"))
+        types = [target_types] if isinstance(target_types, str) else target_types
+        allowed = ("category", "binary-category", "segmentation")
+        self._target_types = [verify_str_arg(kind, "target_types", allowed) for kind in types]
+        self.loader = loader
+        self._ensure_files(download)
+        # A line is "name breed species number", numbers from 1; the name is that of the breed and a number.
+        lines = (self._files / "annotations" / f"{split}.txt").read_text().splitlines()
+        rows = [line.split() for line in lines]
+        self._samples = [(name, int(breed) - 1, int(species) - 1) for name, breed, species, _ in rows]
+        breeds = sorted({(label, name.rpartition("_")[0]) for name, label, _ in self._samples})
+        self.classes = [name.replace("_", " ").title() for _, name in breeds]
+        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
+
+    @property
+    def _files(self) -> Path:
+        return self._folder / "oxford-iiit-pet"
+
+    def _check_exists(self) -> bool:
+        return all((self._files / folder).is_dir() for folder in ("images", "annotations"))
+
+    def download(self) -> None:
+        """Fetch and unpack the archives."""
+        for url, md5 in self._RESOURCES:
+            download_and_extract_archive(url, self._files, md5=md5)
+
+    def _target(self, kind: str, index: int) -> Any:
+        name, breed, species = self._samples[index]
+        if kind == "segmentation":
+            return pillow().open(self._files / "annotations" / "trimaps" / f"{name}.png")
+        return breed if kind == "category" else species
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        image = self.loader(self._files / "images" / f"{self._samples[index][0]}.jpg")
+        targets = tuple(self._target(kind, index) for kind in self._target_types)
+        target = (targets if len(targets) > 1 else targets[0]) if targets else None
+        return self._transformed(image, target)

@@ -1,0 +1,115 @@
+"""Places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .folder import default_loader
+from .utils import check_integrity, download_and_extract_archive, verify_str_arg
+from .vision import VisionDataset
+
+__all__ = ["Places365"]
+
+_SITE = "http://data.csail.mit.edu/places/places365/"
+_DEVKITS = {
+    "standard": ("filelist_places365-standard.tar", "35a0585fee1fa656440f3ab298f8479c"),
+    "challenge": ("filelist_places365-challenge.tar", "70a8307e459c3de41690a7c76c931734"),
+}
+_CATEGORIES = ("categories_places365.txt", "06c963b85866bd0649f97cb43dd16673")
+_FILE_LISTS = {
+    "train-standard": ("places365_train_standard.txt", "30f37515461640559006b8329efbed1a"),
+    "train-challenge": ("places365_train_challenge.txt", "b2931dc997b8c33c27e7329c073a6b57"),
+    "val": ("places365_val.txt", "e9f2fd57bfd9d07630173f4e8708e4b1"),
+}
+_IMAGES = {  # by split, and whether they are small
+    ("train-standard", False): ("train_large_places365standard.tar", "67e186b496a84c929568076ed01a8aa1"),
+    ("train-challenge", False): ("train_large_places365challenge.tar", "605f18e68e510c82b958664ea134545f"),
+    ("val", False): ("val_large.tar", "9b71c4993ad89d2d8bcbdc4aef38042f"),
+    ("train-standard", True): ("train_256_places365standard.tar", "53ca1c756c3d1e7809517cc47c5561c5"),
+    ("train-challenge", True): ("train_256_places365challenge.tar", "741915038a5e3471ec7332404dfb64ef"),
+    ("val", True): ("val_256.tar", "e27b17d8d44f4af9a78502beb927f808"),
+}
+
+
+class Places365(VisionDataset):
+    """`Places365 <http://places2.csail.mit.edu/index.html>`_: photographs of 365 kinds of places.
+
+    Args:
+        root: the folder of the files.
+        split: ``train-standard``, ``train-challenge`` or ``val``.
+        small: images of 256 x 256 pixels, instead of the full ones.
+        download: fetch the archives into ``root`` where they are missing.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (an integer).
+        loader: a function that reads a file.
+
+    Attributes:
+        classes: the names of the classes, sorted.
+        class_to_idx: from name to target.
+        imgs: list of ``(path, target)``.
+        targets: list of targets.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "train-standard",
+        small: bool = False,
+        download: bool = False,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        loader: Callable[[str], Any] = default_loader,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self.split = verify_str_arg(split, "split", _FILE_LISTS)
+        self.small = small
+        self.loader = loader
+        self._ensure_files(download)
+        self.class_to_idx = {name: int(number) for name, number in self._pairs(_CATEGORIES[0])}
+        self.classes = sorted(self.class_to_idx)
+        files = self._pairs(_FILE_LISTS[split][0])
+        self.imgs = [(str(self._images / name.lstrip("/")), int(number)) for name, number in files]
+        self.targets = [target for _, target in self.imgs]
+
+    def _pairs(self, file: str) -> list[list[str]]:
+        return [line.split() for line in (self._folder / file).read_text().splitlines()]
+
+    @property
+    def variant(self) -> str:
+        """``standard`` or ``challenge``."""
+        return "challenge" if "challenge" in self.split else "standard"
+
+    @property
+    def images_dir(self) -> str:
+        """The folder of the images."""
+        size = "256" if self.small else "large"
+        name = f"data_{size}_{self.variant}" if self.split.startswith("train") else f"{self.split}_{size}"
+        return str(self._folder / name)
+
+    @property
+    def _images(self) -> Path:
+        return Path(self.images_dir)
+
+    def _check_exists(self) -> bool:
+        lists = (_CATEGORIES, _FILE_LISTS[self.split])
+        return all(check_integrity(self._folder / name, md5) for name, md5 in lists) and self._images.is_dir()
+
+    def download(self) -> None:
+        """Fetch and unpack the lists and the images."""
+        for name, md5 in (_DEVKITS[self.variant], _IMAGES[self.split, self.small]):
+            download_and_extract_archive(_SITE + name, self._folder, md5=md5)
+        if self.split.startswith("train"):
+            # Both variants unpack to a folder of one name.
+            self._images.with_name(self._images.name.rpartition("_")[0]).rename(self._images)
+
+    def __len__(self) -> int:
+        return len(self.imgs)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        path, target = self.imgs[index]
+        return self._transformed(self.loader(path), target)
+
+    def extra_repr(self) -> str:
+        return f"Split: {self.split}\nSmall: {self.small}"

@@ -1,0 +1,57 @@
+"""Digits of 16 x 16 black and white pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .._extras import pillow
+from .utils import check_integrity, download_url
+from .vision import VisionDataset
+
+__all__ = ["SEMEION"]
+
+
+class SEMEION(VisionDataset):
+    """`SEMEION <http://archive.ics.uci.edu/ml/datasets/semeion+handwritten+digit>`_: 1,593 handwritten digits.
+
+    Args:
+        root: the folder that holds ``semeion.data``.
+        transform: a function of the image (a PIL image in mode ``L``).
+        target_transform: a function of the target (an integer).
+        download: fetch the file into ``root`` where it is missing.
+    """
+
+    url = "http://archive.ics.uci.edu/ml/machine-learning-databases/semeion/semeion.data"
+    filename = "semeion.data"
+    md5_checksum = "cb545d371d2ce14ec121470795a77432"
+
+    def __init__(
+        self,
+        root: str | Path,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = True,
+    ) -> None:
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        self._ensure_files(download)
+        import numpy as np
+
+        # 256 pixels, then the digit as a one among ten numbers.
+        stored = np.loadtxt(self._folder / self.filename, ndmin=2)
+        self.data = (stored[:, :256] * 255).astype(np.uint8).reshape(-1, 16, 16)
+        self.labels = stored[:, 256:266].argmax(axis=1)
+
+    def _check_exists(self) -> bool:
+        return check_integrity(self._folder / self.filename, self.md5_checksum)
+
+    def download(self) -> None:
+        """Fetch the file."""
+        download_url(self.url, self._folder, self.filename, self.md5_checksum)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        return self._transformed(pillow().fromarray(self.data[index]), int(self.labels[index]))

@@ -118,7 +118,7 @@ def parse_arguments():
         try:
             import matplotlib  # noqa: F401
         except ModuleNotFoundError:
-            parser.error("--plot needs matplotlib: pip install matplotlib")
+            parser.error("--plot needs matplotlib: pip install 'flambeau[plot]'")
     return arguments
 
 

@@ -42,15 +42,11 @@ class Backend:
     xp: Any
     array_type: type
     mutable = True
+    inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # ``kernel(target, *others, **scalars)``, to write without a detour
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         """Kernels that replace the array-API forward, by operation name."""
-        return {}
-
-    @property
-    def inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        """``kernel(target, *others)`` for the in-place forms that the library can write without a temporary array."""
         return {}
 
     @cached_property

@@ -28,7 +28,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     fast = _fast_kernel_caller(name)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if not kwargs and fast(self, args):
+        if fast(self, args, kwargs):
             return self
         check_writable(self)
         before, first = snapshot(self), next_seq()
@@ -73,34 +73,41 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
                 setattr(node, name, (original, original._array, 0))
 
 
-def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...]], bool]:
+def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
     """For plain tensors without history: let the backend's kernel write into the tensor at once."""
     from . import op as ops
 
-    def call(self: Tensor, args: tuple[Any, ...]) -> bool:
+    FAST = ops.FAST
+
+    def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         kind = self._kind
         kernel = kind.backend.inplace_kernels.get(name)
-        if kernel is None or type(self) not in ops.FAST or len(args) > 1:
+        if kernel is None or type(self) not in FAST:
             return False
-        if self._requires_grad and _grad.get():
+        recording = _grad.get()
+        if (self._requires_grad and recording) or (name in ops.OPS and kind[name][1] is not kind):
             return False
-        other: Any = args
-        if args:
-            other = args[0] if type(args[0]) in ops.FAST else ops.as_operand(args[0], self)
-            if type(other) not in ops.FAST or other._kind is not kind or (other._requires_grad and _grad.get()):
+        arrays = []
+        for each in args:
+            if type(each) not in FAST:
+                if type(each) not in kind.scalars:
+                    return False
+                each = ops.constant(each, kind)
+            elif each._kind is not kind or (each._requires_grad and recording):
                 return False
-            if other._array.shape != self._array.shape and other._array.ndim:
-                return False
-        if kind[name][1] is not kind:
-            return False
+            arrays.append(each._array)
         try:
-            if args:
-                kernel(self._array, other._array)
+            if kwargs:
+                scalars = {key: ops.constant(each, kind)._array for key, each in kwargs.items() if type(each) in kind.scalars}
+                if len(scalars) < len(kwargs):
+                    return False
+                kernel(self._array, *arrays, **scalars)
             else:
-                kernel(self._array)
+                kernel(self._array, *arrays)
         except Exception:
-            return False  # the general path explains
-        self._bump_version()
+            return False  # nothing was written: the general path explains
+        storage = self._storage or self._own_storage()
+        storage.version += 1
         return True
 
     return call
@@ -139,14 +146,14 @@ def check_writable(tensor: Tensor, used: str = "is being used") -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
             "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    if not _grad.get():
+    if not tensor._requires_grad or not _grad.get():
         return
-    if tensor._requires_grad and tensor._node is None:
-        raise RuntimeError(f"a leaf Variable that requires grad {used} in an in-place operation.")
     if tensor._view is not None:
-        base = _root(tensor)
-        if base._requires_grad and base._node is None:
+        _check_view(tensor)
+        if _root(tensor)._node is None:
             raise RuntimeError(f"a view of a leaf Variable that requires grad {used} in an in-place operation.")
+    if tensor._node is None:
+        raise RuntimeError(f"a leaf Variable that requires grad {used} in an in-place operation.")
 
 
 def _root(view: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -23,14 +24,12 @@ class NumpyBackend(Backend):
     device_type = "cpu"
     xp = np
     array_type = np.ndarray
+    inplace_kernels = kernels.INPLACE
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         return kernels.KERNELS
 
-    @property
-    def inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return kernels.INPLACE
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
@@ -133,6 +132,8 @@ class _Probe:
 
 _UNSHARED = _Probe().measure()  # references to an array that only its caller's local variable holds
 
+# Infinities and NaN come without a word, as in PyTorch; NumPy's warnings about the user's own arrays stay.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module="flambeau")
 _backend = NumpyBackend()
 
 

@@ -39,7 +39,72 @@ def _in_place(ufunc: np.ufunc) -> Kernel:
     return lambda target, other: ufunc(target, other, target)
 
 
+# In place: ``kernel(target, *others, **scalars)``.  A temporary array takes the intermediate result, so that a call that fails
+# has written nothing.
 INPLACE.update({name: _in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
+
+
+def in_place(function: Kernel) -> Kernel:
+    """Register a function as the in-place kernel of the operation it is named after."""
+    INPLACE[function.__name__.rstrip("_")] = function
+    return function
+
+
+@in_place
+def add_(target: Any, other: Any, alpha: Any = None) -> None:
+    np.add(target, other if alpha is None else np.multiply(other, alpha), target)
+
+
+@in_place
+def sub_(target: Any, other: Any, alpha: Any = None) -> None:
+    np.subtract(target, other if alpha is None else np.multiply(other, alpha), target)
+
+
+@in_place
+def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
+    if value is None:
+        made = np.multiply(first, second)
+    else:
+        made = np.multiply(first, value)
+        made = np.multiply(made, second, made) if made.shape == target.shape else np.multiply(made, second)
+    np.add(target, made, target)
+
+
+@in_place
+def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
+    if target.dtype.kind not in "fc":
+        raise TypeError("not for integers")
+    if value is None:
+        made = np.true_divide(first, second)
+    else:
+        made = np.multiply(first, value)
+        made = np.true_divide(made, second, made) if made.shape == target.shape else np.true_divide(made, second)
+    np.add(target, made, target)
+
+
+@in_place
+def lerp_(target: Any, end: Any, weight: Any) -> None:
+    if weight.ndim:
+        raise TypeError("one weight only")
+    difference = np.subtract(end, target)
+    if abs(weight) < 0.5:
+        np.add(target, np.multiply(difference, weight, difference), target)
+    else:
+        np.subtract(end, np.multiply(difference, 1 - weight, difference), target)
+
+
+@in_place
+def copy_(target: Any, source: Any) -> bool:
+    """Returns whether it was done; an expanded target is read-only."""
+    if not target.flags.writeable:
+        return False
+    target[...] = source
+    return True
+
+
+@in_place
+def zero_(target: Any) -> None:
+    target.fill(0)
 
 
 def kernel(function: Kernel) -> Kernel:

@@ -9,6 +9,7 @@ from .. import dtypes
 from . import engine, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function, NestedIOFunction
+from .gradcheck import gradcheck, gradgradcheck
 from .modes import (
     enable_grad,
     inference_mode,
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 __all__ = [
-    "Function", "NestedIOFunction", "backward", "detect_anomaly", "enable_grad", "grad", "graph", "inference_mode",
-    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "NestedIOFunction", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph",
+    "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 
 

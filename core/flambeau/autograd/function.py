@@ -17,6 +17,7 @@ from ..hooks import RemovableHandle
 from . import engine
 from .modes import _grad, no_grad
 from .node import RELEASED, Node, Output, next_seq, remember_trace
+from .saved import check_saved, unpack_tensor
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -154,8 +155,8 @@ class Function:
                                "autograd.Function. Either access saved_tensors only once, or set "
                                "clear_saved_tensors_on_access=False.")  # fmt: skip
         if self._saved is RELEASED:
-            engine.check_saved(RELEASED, node)
-        found = tuple(engine.unpack_tensor(each, node) for each in self._saved)
+            check_saved(RELEASED, node)
+        found = tuple(unpack_tensor(each, node) for each in self._saved)
         self.maybe_clear_saved_tensors()
         return found
 

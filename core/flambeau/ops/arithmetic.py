@@ -232,8 +232,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
     """
     if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
-    product = tensor1 * tensor2
-    return input + (product if value == 1 else product * value)
+    return input + (tensor1 if value == 1 else tensor1 * value) * tensor2  # type: ignore[no-any-return]
 
 
 @composite(inplace=True, out=True)
@@ -246,8 +245,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
                            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
                            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
                            "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
-    quotient = tensor1 / tensor2
-    return input + (quotient if value == 1 else quotient * value)
+    return input + (tensor1 if value == 1 else tensor1 * value) / tensor2  # type: ignore[no-any-return]
 
 
 _lerp = op(

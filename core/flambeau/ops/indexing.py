@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import dtypes
 from ..devices import kind_of
-from ..op import composite, op
-from .._tensor import Tensor, wrap
+from .. import overrides
+from ..op import FAST, OPS, composite, op
+from .._tensor import Tensor, alias, wrap
 from .views import wrap_dim
 
 # --- basic indexing: views ----------------------------------------------------------------------------------------
@@ -173,28 +174,23 @@ def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
 
 
 def _getitem_method(self: Tensor, index: Any) -> Any:
-    from .. import overrides
-    from ..op import FAST, OPS
-
     if type(self) not in FAST and overrides.wanted((self,)):
         return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[attr-defined]
     if not self._array.ndim and index == 0 and type(index) is int:
         return self.item()  # PyTorch 0.2's ``loss.data[0]``
-    raw, advanced, kind = _raw_index(self, index)
+    if type(index) is int:
+        raw, advanced, kind = (index,), False, "getitem_select"
+    else:
+        raw, advanced, kind = _raw_index(self, index)
     try:
-        if advanced:
-            return _indexed(self, raw)
-        return OPS[kind].function(self, raw)
+        return _indexed(self, raw) if advanced else OPS[kind].function(self, raw)
     except IndexError as error:
         raise _check_bounds(self, raw, error) from None
 
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
-    from .. import overrides
     from ..autograd.modes import is_grad_enabled
     from ..inplace import check_writable, give_history
-    from ..op import FAST, OPS
-    from .._tensor import alias
 
     if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
         overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)  # type: ignore[attr-defined]

@@ -343,7 +343,12 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
 
 def _zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
-    return _fill_(self, 0)
+    kernel = self._kind.backend.inplace_kernels.get("zero")
+    if kernel is None or self._requires_grad:
+        return _fill_(self, 0)
+    kernel(self._array)
+    self._bump_version()
+    return self
 
 
 Tensor._overwrite, Tensor.fill_, Tensor.zero_ = _overwrite, _fill_, _zero_  # type: ignore[attr-defined]

@@ -25,7 +25,10 @@ def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape meant by ``f(2, 3)`` or ``f((2, 3))``."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
-    return tuple(each if type(each) is int else each.__index__() for each in sizes)
+    for each in sizes:
+        if type(each) is not int:
+            return tuple(each.__index__() for each in sizes)
+    return sizes
 
 
 def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
@@ -67,36 +70,6 @@ def _cannot_view(input: Tensor) -> RuntimeError:
                         "two contiguous subspaces). Use .reshape(...) instead.")  # fmt: skip
 
 
-def _is_viewable(input: Tensor, shape: tuple[int, ...]) -> bool:
-    """Whether ``input`` can be seen with another shape without a copy."""
-    if input.is_contiguous() or 0 in shape:  # type: ignore[attr-defined]
-        return True
-    return viewed_strides(input.shape, input.stride(), shape) is not None
-
-
-def viewed_strides(old: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> list[int] | None:
-    """The strides of the same memory under another shape, or None where a copy is needed."""
-    result: list[int] = [0] * len(shape)
-    target = len(shape) - 1
-    chunk_base = strides[-1] if strides else 1
-    tensor_numel = view_numel = 1
-    for dim in range(len(old) - 1, -1, -1):
-        tensor_numel *= old[dim]
-        ends = dim == 0 or (old[dim - 1] != 1 and strides[dim - 1] != tensor_numel * chunk_base)
-        if not ends:
-            continue
-        while target >= 0 and (view_numel < tensor_numel or shape[target] == 1):
-            result[target] = view_numel * chunk_base
-            view_numel *= shape[target]
-            target -= 1
-        if view_numel != tensor_numel:
-            return None
-        if dim:
-            chunk_base = strides[dim - 1]
-            tensor_numel = view_numel = 1
-    return result if target == -1 else None
-
-
 @composite(method=False)
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape; a view where that is possible, else a copy.
@@ -110,8 +83,11 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 
 
 def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
-    wanted = inferred_shape(as_shape(shape), self._array.shape)
-    return (_reshaped if _is_viewable(self, wanted) else _copied_shape)(self, wanted)  # type: ignore[no-any-return]
+    wanted = as_shape(shape)
+    try:
+        return _reshaped(self, wanted)  # type: ignore[no-any-return]
+    except RuntimeError:
+        return _copied_shape(self, inferred_shape(wanted, self._array.shape))  # type: ignore[no-any-return]
 
 
 def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
@@ -122,10 +98,12 @@ def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """
     if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
         return _view_dtype(self, dtype or shape[0])  # type: ignore[no-any-return]
-    wanted = inferred_shape(as_shape(shape), self._array.shape)
-    if not _is_viewable(self, wanted):
-        raise _cannot_view(self)
-    return _reshaped(self, wanted)  # type: ignore[no-any-return]
+    wanted = as_shape(shape)
+    try:
+        return _reshaped(self, wanted)  # type: ignore[no-any-return]
+    except RuntimeError:
+        inferred_shape(wanted, self._array.shape)  # raises where the number of elements does not fit
+        raise _cannot_view(self) from None
 
 
 Tensor.view, Tensor.reshape = _view_method, _reshape_method  # type: ignore[attr-defined]

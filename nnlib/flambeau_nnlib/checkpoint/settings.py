@@ -63,10 +63,11 @@ def _infer_device_type(args: Any) -> str:
 
 def get_device_states(*args: Any) -> tuple[list[int], list[torch.Tensor]]:
     """The devices that the tensors in ``args`` are on, without the CPU, and their random states."""
-    module = getattr(torch, _infer_device_type(args))
+    device_type = _infer_device_type(args)
     devices = [tensor.get_device() for tensor in _accelerated(args)]
     states = []
     for device in devices:
+        module = getattr(torch, device_type)
         with module.device(device):
             states.append(module.get_rng_state())
     return devices, states
@@ -79,8 +80,8 @@ def set_device_states(
     device_type = device_type or DefaultDeviceType.get_device_type()
     if device_type == "meta":
         return
-    module = getattr(torch, device_type)
     for device, state in zip(devices, states, strict=False):
+        module = getattr(torch, device_type)
         with module.device(device):
             module.set_rng_state(state)
 

@@ -1,14 +1,29 @@
-"""Pooling."""
+"""Pooling: the maximum, the mean or a norm over windows, and its reverse."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from flambeau import Tensor, avg_pool1d
+import flambeau as torch
+from flambeau import Tensor, adaptive_avg_pool1d, avg_pool1d
+from flambeau.ops import adaptive_pooling
 from flambeau.ops import pooling as ops
 from flambeau.ops.pooling import avg_pool2d, avg_pool3d
 
-__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d"]
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "fractional_max_pool2d", "fractional_max_pool3d", "lp_pool1d",
+    "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]  # fmt: skip
+
+
+def _tuple(value: Any, n: int) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+
+
+# --- maxima -------------------------------------------------------------------------------------------------------
 
 
 def max_pool1d(
@@ -41,3 +56,199 @@ def max_pool3d(
 ) -> Any:  # fmt: skip
     """The maximum of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`max_pool2d`."""
     return ops.max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+# --- to a given size ----------------------------------------------------------------------------------------------
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of windows of ``(N, C, H, W)`` or ``(C, H, W)`` that share the image out: ``output_size`` of them.
+
+    ``output_size`` is a number or one for each dimension, None standing for the input's own.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
+    torch.Size([1, 3, 2, 5])
+    """
+    return adaptive_pooling.adaptive_avg_pool(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`adaptive_avg_pool2d`."""
+    return adaptive_pooling.adaptive_avg_pool(3, input, output_size)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows of ``(N, C, L)`` or ``(C, L)``; see :func:`adaptive_max_pool2d`."""
+    return adaptive_pooling.adaptive_max_pool(1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows of ``(N, C, H, W)`` or ``(C, H, W)`` that share the image out: ``output_size`` of them.
+
+    With ``return_indices`` the result is ``(maxima, where in H * W they are)``.
+    """
+    return adaptive_pooling.adaptive_max_pool(2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`adaptive_max_pool2d`."""
+    return adaptive_pooling.adaptive_max_pool(3, input, output_size, return_indices)
+
+
+# --- at random places ---------------------------------------------------------------------------------------------
+
+
+def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None) -> Any:
+    name = f"fractional_max_pool{n}d"
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    space = input.shape[-n:]
+    if output_size is None:
+        sizes = tuple(int(length * ratio) for length, ratio in zip(space, _tuple(output_ratio, n), strict=True))
+    else:
+        sizes = _tuple(output_size, n)
+    batched = input if input.dim() == n + 2 else input.unsqueeze(0)
+    if samples is None:
+        samples = torch.rand(batched.shape[0], batched.shape[1], n, dtype=input.dtype, device=input.device)
+    order = (1, 0) if n == 2 else (0, 1, 2)  # which sample serves which dimension
+    positions = []
+    names = ("time", "height", "width")[-n:]
+    for dim, (length, size, kernel) in enumerate(zip(space, sizes, _tuple(kernel_size, n), strict=True)):
+        if size + kernel - 1 > length:
+            raise RuntimeError(f"{name}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
+        positions.append(_random_windows(samples[:, :, order[dim]], length, size, kernel))
+    made, indices = adaptive_pooling.max_of_windows(batched, positions)
+    return (made, indices) if batched is input else (made.squeeze(0), indices.squeeze(0))
+
+
+def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
+    """Positions ``(N, C, size, kernel)`` of windows whose distances vary with the sample; the last ends at the end."""
+    steps = torch.arange(size, dtype=sample.dtype, device=sample.device)
+    if size > 1:
+        alpha = (length - kernel) / (size - 1)
+        sample = sample.unsqueeze(-1)
+        starts = ((steps + sample) * alpha).floor() - (sample * alpha).floor()
+        starts = torch.cat([starts[..., :-1], torch.full_like(starts[..., -1:], length - kernel)], -1)
+    else:
+        starts = torch.full((*sample.shape, size), length - kernel, device=sample.device)
+    return starts.long().unsqueeze(-1) + torch.arange(kernel, device=sample.device)
+
+
+def fractional_max_pool2d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Maxima of windows at random places, ``output_size`` of them or that ratio of the input's (Graham 2014).
+
+    Benjamin Graham, "Fractional max-pooling".  Shapes: input ``(N, C, H, W)`` or ``(C, H, W)``.
+    """
+    made = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return made if return_indices else made[0]
+
+
+def fractional_max_pool3d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Maxima of windows of ``(N, C, D, H, W)`` at random places; see :func:`fractional_max_pool2d`."""
+    made = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return made if return_indices else made[0]
+
+
+# --- norms --------------------------------------------------------------------------------------------------------
+
+
+def _lp_pool(pools: tuple[Any, Any], input: Tensor, p: float, n: int, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
+    mean_pool, largest_pool = pools
+    if p == float("inf"):
+        return largest_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    if p == -float("inf"):
+        return -largest_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    mean = mean_pool(input.pow(p), kernel_size, stride, 0, ceil_mode)
+    return (torch.sign(mean) * torch.relu(mean.abs()) * prod(_tuple(kernel_size, n))).pow(1.0 / p)
+
+
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The ``norm_type``-norm of windows of ``(N, C, L)`` or ``(C, L)``."""
+    return _lp_pool((avg_pool1d, max_pool1d), input, norm_type, 1, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The ``norm_type``-norm of windows of ``(N, C, H, W)`` or ``(C, H, W)``."""
+    return _lp_pool((avg_pool2d, max_pool2d), input, norm_type, 2, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The ``norm_type``-norm of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
+    return _lp_pool((avg_pool3d, max_pool3d), input, norm_type, 3, kernel_size, stride, ceil_mode)
+
+
+# --- the reverse of max pooling -----------------------------------------------------------------------------------
+
+
+def _unpooled_size(
+    given: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], wanted: Sequence[int] | None
+) -> list[int]:
+    sizes = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(given, kernel, stride, padding, strict=True)]
+    if wanted is None:
+        return sizes
+    wanted = list(wanted)[2:] if len(wanted) == len(sizes) + 2 else list(wanted)
+    if len(wanted) != len(sizes):
+        raise ValueError(f"output_size should be a sequence containing {len(sizes)} or {len(sizes) + 2} elements, but it has a "
+                         f"length of '{len(wanted)}'")  # fmt: skip
+    for dim, (size, step, asked) in enumerate(zip(sizes, stride, wanted, strict=True)):
+        if not size - step < asked < size + step:
+            raise ValueError(f'invalid output_size "{tuple(wanted)}" (dim {dim} must be between {size - step} and {size + step})')
+    return wanted
+
+
+def _unpool(
+    n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Sequence[int] | None
+) -> Tensor:
+    kernel = _tuple(kernel_size, n)
+    stride = kernel if stride is None or stride == () else _tuple(stride, n)
+    size = _unpooled_size(input.shape[-n:], kernel, stride, _tuple(padding, n), output_size)
+    if indices.dtype is not torch.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.type().split('.')[-1].removesuffix('Tensor')}")
+    if indices.shape != input.shape:
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
+                           f"tensor with shape: {list(indices.shape)}")  # fmt: skip
+    count = prod(size)
+    if indices.numel() and (int(indices.max()) >= count or int(indices.min()) < 0):
+        wrong = int(indices[(indices < 0) | (indices >= count)][0])
+        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
+    lead = input.shape[:-n]
+    made = input.new_zeros(*lead, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
+    return made.reshape(*lead, *size)
+
+
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Put maxima back where ``indices`` of :func:`max_pool1d` says, zeros elsewhere; see :func:`max_unpool2d`."""
+    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Put maxima back where ``indices`` of :func:`max_pool2d` says, zeros elsewhere.
+
+    Several sizes are pooled to the same one: ``output_size`` says which of them is meant.
+
+    >>> import flambeau as torch
+    >>> import flambeau.nn.functional as F
+    >>> maxima, indices = F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2, return_indices=True)
+    >>> F.max_unpool2d(maxima, indices, 2)
+    tensor([[[0., 0.],
+             [0., 4.]]])
+    """
+    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
+    """Put maxima back where ``indices`` of :func:`max_pool3d` says, zeros elsewhere; see :func:`max_unpool2d`."""
+    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)

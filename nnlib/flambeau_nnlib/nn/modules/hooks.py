@@ -147,6 +147,7 @@ class Hookable:
     def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
         if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
             self.__dict__.pop("_has_hooks", None)  # all were removed: the next call takes the short way
+            Hookable._has_hooks = False
             return self.forward(*args, **kwargs)
         result = None
         called: set[int] = set()

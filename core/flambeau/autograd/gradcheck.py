@@ -1,0 +1,454 @@
+"""Checking derivatives against finite differences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import flambeau as torch
+
+from .function import Function
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+Tensors = Sequence[Any]  # arguments or results of the function under test; not all need be tensors
+
+
+class GradcheckError(RuntimeError):
+    """Raised by :func:`gradcheck` and :func:`gradgradcheck` where derivatives are wrong."""
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Check the derivatives of ``func`` at ``inputs`` against central differences; True where they agree.
+
+    Args:
+        func: takes tensors and returns a tensor or several.
+        inputs: a tensor or a tuple; those that require grad should be float64 or complex128.
+        eps: the step of the differences; atol, rtol: tolerances, as in :func:`torch.allclose`.
+        raise_exception: raise, rather than return False, where the check fails.
+        nondet_tol: how much two backward passes may differ.
+        check_undefined_grad: check that outputs which receive no gradient count as zero.
+        check_grad_dtypes: check that gradients have the dtypes of their inputs.
+        check_batched_grad, check_batched_forward_grad: check the derivatives under :func:`torch.vmap` too.
+        check_forward_ad, check_backward_ad: which modes of differentiation to check.
+        fast_mode: compare one random projection of the Jacobian instead of all of it.
+        masked: accepted; it is about sparse tensors.
+
+    Raises:
+        GradcheckError: a derivative is wrong.
+        ValueError: no input requires grad.
+
+    >>> import flambeau as torch
+    >>> x = torch.linspace(0, 1, 3, dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.sin, x)
+    True
+    """
+    assert check_forward_ad or check_backward_ad, "Expected at least one of check_forward_ad or check_backward_ad to be True"
+    assert check_backward_ad or not check_batched_grad, "Setting check_batched_grad=True requires check_backward_ad to be True"
+    assert check_forward_ad or not check_batched_forward_grad, (
+        "Setting check_batched_forward_grad=True requires check_forward_ad to be True")  # fmt: skip
+    check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    try:
+        if check_backward_ad:
+            check.backward()
+        if check_forward_ad:
+            check.forward()
+        if check_batched_forward_grad:
+            check.batched_forward()
+        if check_backward_ad:
+            if check_batched_grad:
+                check.batched_backward()
+            check.proportional_to_grad_output()
+            if check_undefined_grad:
+                check.undefined_gradients()
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Check the second derivatives of ``func``: :func:`gradcheck` of its gradient.
+
+    Args:
+        grad_outputs: weights of the outputs, at which to check; random ones by default.
+        gen_non_contig_grad_outputs: make the random weights non-contiguous.
+        check_rev_over_rev, check_fwd_over_rev: by which mode to differentiate the gradient.
+
+    The other arguments are those of :func:`gradcheck`.
+
+    >>> import flambeau as torch
+    >>> x = torch.linspace(0, 1, 3, dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(torch.sin, x)
+    True
+    """
+    assert check_fwd_over_rev or check_rev_over_rev, (
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")  # fmt: skip
+    assert check_rev_over_rev or not check_undefined_grad, (
+        "Setting check_undefined_grad=True requires check_rev_over_rev to be True")  # fmt: skip
+    inputs = _as_tuple(inputs)
+    weights = _as_tuple(grad_outputs) if grad_outputs is not None else tuple(
+        _random_weight(each, gen_non_contig_grad_outputs) for each in _differentiable(func(*inputs))
+    )  # fmt: skip
+    wanted = [isinstance(each, torch.Tensor) and each.requires_grad for each in (*inputs, *weights)]
+
+    def gradient(*args: Any) -> tuple[Any, ...]:
+        given = [each.requires_grad_() if wants else each for each, wants in zip(args, wanted, strict=True)]
+        tensors, outer = given[: len(inputs)], given[len(inputs) :]
+        found = torch.autograd.grad(
+            _differentiable(func(*tensors)), [each for each, wants in zip(tensors, wanted, strict=False) if wants], outer,
+            create_graph=True, allow_unused=True,
+        )  # fmt: skip
+        return tuple(each for each in found if each is not None)
+
+    return gradcheck(
+        gradient, inputs + weights, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
+    )  # fmt: skip
+
+
+# PyTorch 0.2 is called as ``gradcheck.gradcheck(...)`` after ``from torch.autograd import gradcheck``.
+gradcheck.gradcheck = gradcheck  # type: ignore[attr-defined]
+gradcheck.gradgradcheck = gradgradcheck  # type: ignore[attr-defined]
+gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]
+
+
+# --- small helpers ------------------------------------------------------------------------------------------------
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _differentiable(outputs: Any) -> tuple[Any, ...]:
+    return tuple(each for each in _as_tuple(outputs) if isinstance(each, torch.Tensor) and each.requires_grad)
+
+
+def _is_floating(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def _random_weight(like: Any, noncontiguous: bool) -> Any:
+    return torch.testing.make_tensor(like.shape, dtype=like.dtype, device=like.device, low=-1, high=1, requires_grad=True,
+                                     noncontiguous=noncontiguous)  # fmt: skip
+
+
+def _close(first: Any, second: Any, rtol: float, atol: float) -> bool:
+    common = torch.promote_types(first.dtype, second.dtype)
+    return bool(torch.allclose(first.to(common), second.to(common), rtol, atol))
+
+
+def _directions(tensor: Any) -> Iterator[Any]:
+    """The unit tensors of the tensor's shape."""
+    for index in range(tensor.numel()):
+        unit = torch.zeros(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        unit[index] = 1
+        yield unit.reshape(tensor.shape)
+
+
+# --- the check ----------------------------------------------------------------------------------------------------
+
+
+class _Check:
+    """One call of ``gradcheck``.  A Jacobian has a row per element of the input and a column per element of the output."""
+
+    def __init__(
+        self, func: Callable[..., Any], inputs: Tensors, eps: float, atol: float, rtol: float, nondet_tol: float, check_dtypes: bool,
+        fast: bool,
+    ) -> None:  # fmt: skip
+        self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
+        self.nondet_tol, self.check_dtypes, self.fast = nondet_tol, check_dtypes, fast
+        self.wanted = [index for index, each in enumerate(inputs) if isinstance(each, torch.Tensor) and each.requires_grad]
+        self.check_inputs()
+        self.outputs = _differentiable(func(*inputs))
+
+    def check_inputs(self) -> None:
+        if not self.wanted:
+            raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
+                             "requires_grad=True.")  # fmt: skip
+        for index in self.wanted:
+            each = self.inputs[index]
+            if each.dtype not in (torch.float64, torch.complex128):
+                warnings.warn(f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
+                              "check will likely fail if all the inputs are not of double precision floating point or complex. ",
+                              stacklevel=4)  # fmt: skip
+            if any(step == 0 and size > 1 for step, size in zip(each.stride(), each.shape, strict=True)):
+                raise RuntimeError(f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                                   "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                                   ".contiguous on the input before passing it to gradcheck.")  # fmt: skip
+
+    # --- backward mode ---
+
+    def backward(self) -> None:
+        if not self.outputs:
+            self.nothing_to_differentiate()
+            return
+        for part, prefix in self.output_parts():
+            outputs = _differentiable(part(*self.inputs))
+            compare = self.compare_projections if self.fast else self.compare_jacobians
+            compare(part, outputs, prefix)
+
+    def output_parts(self) -> list[tuple[Callable[..., Any], Callable[[int], str]]]:
+        """The function, or for complex outputs its imaginary and its real part; and what to say of either in an error."""
+        if not any(each.is_complex() for each in self.outputs):
+            return [(self.func, lambda output: "")]
+
+        def part(name: str) -> tuple[Callable[..., Any], Callable[[int], str]]:
+            take = torch.imag if name == "imaginary" else torch.real
+
+            def of_outputs(*inputs: Any) -> Any:
+                return tuple(take(each) if isinstance(each, torch.Tensor) and each.is_complex() else each
+                             for each in _as_tuple(self.func(*inputs)))  # fmt: skip
+
+            told = f"While considering the {name} part of complex outputs only, "
+            return of_outputs, lambda output: told if self.outputs[output].is_complex() else ""
+
+        return [part("imaginary"), part("real")]
+
+    def compare_jacobians(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
+        numerical = [self.numerical_jacobian(func, self.inputs[index]) for index in self.wanted]
+        for i, output in enumerate(outputs):
+            for j, analytical in enumerate(self.analytical_jacobians(output)):
+                if not _close(analytical, numerical[j][i], self.rtol, self.atol):
+                    raise GradcheckError(prefix(i) + _mismatch(i, j, numerical[j][i], analytical))
+
+    def numerical_jacobian(self, func: Callable[..., Any], target: Any) -> list[Any]:
+        """For each differentiable output, the Jacobian by central differences, changing ``target`` in place."""
+        rows: list[list[Any]] = []
+        for direction in _directions(target):
+            row = self.difference(func, target, direction)
+            if target.is_complex():  # the gradient is d/dRe + i d/dIm
+                row = [re + 1j * im for re, im in zip(row, self.difference(func, target, 1j * direction), strict=True)]
+            rows.append([each.reshape(-1) for each in row])
+        if not rows:
+            return [torch.zeros(0, each.numel(), dtype=each.dtype) for each in _differentiable(func(*self.inputs))]
+        return [torch.stack(each) for each in zip(*rows, strict=True)]
+
+    def difference(self, func: Callable[..., Any], target: Any, direction: Any) -> list[Any]:
+        """The derivative of the differentiable outputs along ``direction``, by a central difference."""
+        data = target.data
+        original = data.clone()
+        data.copy_(original + self.eps * direction)
+        above = [each.detach().clone() for each in _differentiable(func(*self.inputs))]
+        data.copy_(original - self.eps * direction)
+        below = [each.detach().clone() for each in _differentiable(func(*self.inputs))]
+        data.copy_(original)
+        for one, other in zip(above, below, strict=True):
+            if one.shape != other.shape or one.dtype != other.dtype:
+                what = "shape" if one.shape != other.shape else "dtype"
+                raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {self.eps}, "
+                                     f"but got: {what}s {getattr(one, what)} and {getattr(other, what)}.")  # fmt: skip
+        return [(one - other) / (2 * self.eps) for one, other in zip(above, below, strict=True)]
+
+    def analytical_jacobians(self, output: Any) -> list[Any]:
+        """The Jacobians of one output with respect to each input, by a backward pass per element."""
+        targets = [self.inputs[index] for index in self.wanted]
+        columns: list[list[Any]] = [[] for _ in targets]
+        for weight in _directions(output):
+            for place, target, found in zip(columns, targets, self.gradients(output, targets, weight), strict=True):
+                place.append(found.reshape(-1) if found is not None else torch.zeros(target.numel(), dtype=target.dtype))
+        return [
+            torch.stack(each, 1) if each else torch.zeros(target.numel(), 0, dtype=target.dtype)
+            for each, target in zip(columns, targets, strict=True)
+        ]
+
+    def gradients(self, output: Any, targets: Tensors, weight: Any) -> tuple[Any, ...]:
+        """Gradients of the targets, which must come out the same twice."""
+        found, again = (
+            torch.autograd.grad(output, targets, weight.clone(), retain_graph=True, allow_unused=True) for _ in range(2)
+        )
+        for one, other, target in zip(found, again, targets, strict=True):
+            if one is None:
+                continue
+            if self.check_dtypes and one.dtype != target.dtype:
+                raise GradcheckError("Gradient has dtype mismatch")
+            if one.shape != target.shape:
+                raise GradcheckError("Analytical gradient has incorrect size")
+            if one.numel() and bool((one - other).abs().max() > self.nondet_tol):
+                raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                                     "gives different values, although analytical gradient matches numerical gradient.The "
+                                     f"tolerance for nondeterminism was {self.nondet_tol}.")  # fmt: skip
+        return found  # type: ignore[no-any-return]
+
+    def compare_projections(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
+        """Compare one number per input and output: the Jacobian between a random direction and a random weight."""
+        for j, index in enumerate(self.wanted):
+            target = self.inputs[index]
+            direction = torch.randn(target.shape, dtype=target.dtype)
+            slopes = self.difference(func, target, direction)
+            for i, output in enumerate(outputs):
+                weight = torch.randn(output.shape, dtype=output.dtype)
+                (found,) = self.gradients(output, [target], weight)
+                analytical = torch.zeros(()) if found is None else (found.conj() * direction).sum()
+                analytical = analytical.real if analytical.is_complex() else analytical
+                numerical = (slopes[i] * weight).sum()
+                scale = max(1.0, float(direction.abs().sum()) * float(weight.abs().sum()))
+                if not _close(analytical, numerical, self.rtol, self.atol * scale):
+                    raise GradcheckError(prefix(i) + _mismatch(i, j, numerical, analytical))
+
+    def nothing_to_differentiate(self) -> None:
+        """No output requires grad: then none may depend on the inputs."""
+        floating = [each for each in _as_tuple(self.func(*self.inputs)) if _is_floating(each)]
+        if not floating:
+            return
+
+        def as_leaves(*inputs: Any) -> Any:  # outputs that count as differentiable, so that they are compared
+            return tuple(each.detach().requires_grad_() for each in _as_tuple(self.func(*inputs)) if _is_floating(each))
+
+        for index in self.wanted:
+            for jacobian in self.numerical_jacobian(as_leaves, self.inputs[index]):
+                if bool((jacobian != 0).any()):
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
+
+    # --- forward mode ---
+
+    def forward(self) -> None:
+        forward_ad = torch.autograd.forward_ad
+        for j, index in enumerate(self.wanted):
+            target = self.inputs[index]
+            for part in (1, 1j) if target.is_complex() else (1,):
+                directions = [part * each for each in _directions(target)] if not self.fast else [
+                    part * torch.randn(target.shape, dtype=target.dtype)]  # fmt: skip
+                for direction in directions:
+                    numerical = self.difference(self.func, target, direction)
+                    with forward_ad.dual_level():
+                        inputs = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.inputs]
+                        inputs[index] = forward_ad.make_dual(inputs[index], direction)
+                        duals = [each for each, o in zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)), strict=True)
+                                 if isinstance(o, torch.Tensor) and o.requires_grad]  # fmt: skip
+                        tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
+                    self.compare_tangents(j, numerical, tangents, "imaginary" if part == 1j else "real", target.is_complex())
+
+    def compare_tangents(self, j: int, numerical: Tensors, tangents: Tensors, part: str, is_complex: bool) -> None:
+        prefix = f"While considering the {part} part of complex inputs only, " if is_complex else ""
+        for i, (expected, tangent) in enumerate(zip(numerical, tangents, strict=True)):
+            found = torch.zeros_like(expected) if tangent is None else tangent.detach()
+            if self.check_dtypes and found.dtype != expected.dtype:
+                raise GradcheckError("Forward AD gradient has dtype mismatch.")
+            if not _close(found, expected, self.rtol, self.atol):
+                raise GradcheckError(prefix + _mismatch(i, j, expected, found, "computed with forward mode "))
+
+    # --- other properties ---
+
+    def batched_backward(self) -> None:
+        """A batch of weights gives the same as one weight after another."""
+        targets = [self.inputs[index] for index in self.wanted]
+        for i, output in enumerate(self.outputs):
+
+            def vjp(weight: Any, output: Any = output) -> tuple[Any, ...]:
+                found = torch.autograd.grad(output, targets, weight, retain_graph=True, allow_unused=True)
+                return tuple(torch.zeros_like(t) if g is None else g for g, t in zip(found, targets, strict=True))
+
+            weights = torch.stack([torch.randn_like(output.detach()) for _ in range(2)])
+            self.compare_batched(vjp, weights, f"For output {i} and input {{}}:\n")
+
+    def batched_forward(self) -> None:
+        """A batch of tangents gives the same as one tangent after another."""
+        forward_ad = torch.autograd.forward_ad
+        for j, index in enumerate(self.wanted):
+
+            def jvp(tangent: Any, index: int = index) -> tuple[Any, ...]:
+                inputs = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.inputs]
+                with forward_ad.dual_level():
+                    inputs[index] = forward_ad.make_dual(inputs[index], tangent)
+                    pairs = [forward_ad.unpack_dual(each) for each in _as_tuple(self.func(*inputs)) if _is_floating(each)]
+                return tuple(torch.zeros_like(value) if tangent is None else tangent for value, tangent in pairs)
+
+            tangents = torch.stack([torch.randn_like(self.inputs[index].detach()) for _ in range(2)])
+            self.compare_batched(jvp, tangents, f"For output {{}} and input {j} (forward mode):\n")
+
+    def compare_batched(self, function: Callable[..., tuple[Any, ...]], batch: Any, where: str) -> None:
+        expected = [torch.stack(each) for each in zip(*(function(each) for each in batch), strict=True)]
+        try:
+            found = torch.vmap(function)(batch)
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        for index, (one, other) in enumerate(zip(found, expected, strict=True)):
+            if not torch.allclose(one, other):
+                raise GradcheckError(f"{where.format(index)}\ngot:\n{one}\n\nexpected:\n{other}\n\nBatched and single gradients differ.")
+
+    def proportional_to_grad_output(self) -> None:
+        """Zero weights give zero gradients, of the right type and shape."""
+        if not self.outputs:
+            return
+        targets = [self.inputs[index] for index in self.wanted]
+        weights = [torch.zeros_like(each) for each in self.outputs]
+        for found, target in zip(torch.autograd.grad(self.outputs, targets, weights, allow_unused=True), targets, strict=True):
+            if found is None:
+                continue
+            if bool((found != 0).any()):
+                raise GradcheckError("backward not multiplied by grad_output")
+            for what, label in (("dtype", "type"), ("device", "device"), ("shape", "size")):
+                if getattr(found, what) != getattr(target, what):
+                    raise GradcheckError(f"grad is incorrect {label}")
+
+    def undefined_gradients(self) -> None:
+        """Outputs that receive no gradient count as zero: all of them, and each alone."""
+        if not self.outputs:
+            return
+        everything = set(range(len(self.outputs)))
+        for undefined in [everything, *([{index} for index in everything] if len(everything) > 1 else [])]:
+            outputs = _differentiable(self.func(*self.inputs))
+            cut = [_CutOff.apply(each) if index in undefined else each for index, each in enumerate(outputs)]
+            targets = [self.inputs[index] for index in self.wanted]
+            try:
+                gradients = torch.autograd.grad(cut, targets, [torch.zeros_like(each) for each in cut], allow_unused=True)
+            except RuntimeError as error:
+                raise GradcheckError("Expected backward function to handle undefined output grads.") from error
+            if any(each is not None and bool((each != 0).any()) for each in gradients):
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
+
+
+class _CutOff(Function):
+    """The identity, but its input receives no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any) -> Any:  # type: ignore[override]
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+        return None
+
+
+def _mismatch(output: int, input: int, numerical: Any, analytical: Any, mode: str = "") -> str:
+    return (f"Jacobian {mode}mismatch for output {output} with respect to input {input},\n"
+            f"numerical:{numerical}\nanalytical:{analytical}\n")  # fmt: skip

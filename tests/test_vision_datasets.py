@@ -1,0 +1,471 @@
+"""Datasets of the vision package, on small files of the published formats written here."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import pickle
+import struct
+import tarfile
+import threading
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.error import ContentTooShortError, HTTPError
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import flambeau as torch
+from flambeau_vision import datasets
+from flambeau_vision.datasets import utils
+from flambeau_vision.transforms import ToTensor
+
+
+def md5_of(path: Path) -> str:
+    return hashlib.md5(path.read_bytes()).hexdigest()
+
+
+def write_image(path: Path, value: int, size: tuple[int, int] = (6, 4), mode: str = "RGB") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    colour = value if mode == "L" else (value,) * 3
+    Image.new(mode, size, colour).save(path)
+
+
+def first_pixel(image: Image.Image) -> int:
+    pixel = image.getpixel((0, 0))
+    return pixel[0] if isinstance(pixel, tuple) else pixel
+
+
+# The digits that are shipped
+
+
+def test_uci_digits_are_scikit_learns():
+    original = pytest.importorskip("sklearn.datasets").load_digits()
+    train, test = datasets.UCIDigits(train=True), datasets.UCIDigits(train=False)
+    assert len(train) == 1348 and len(test) == 449
+    held_out = np.arange(1797) % 4 == 3
+    for part, chosen in ((train, ~held_out), (test, held_out)):
+        assert np.array_equal(part.data.numpy(), np.rint(original.images[chosen] * 255 / 16).astype(np.uint8))
+        assert part.targets.tolist() == original.target[chosen].tolist()
+
+
+def test_uci_digits_samples():
+    digits = datasets.UCIDigits()
+    image, target = digits[3]
+    assert image.mode == "L" and image.size == (8, 8) and isinstance(target, int)
+    assert digits.classes[target].startswith(str(target)) and digits.class_to_idx[digits.classes[target]] == target
+    assert digits.data.dtype == torch.uint8 and digits.targets.dtype == torch.int64
+    scaled, shifted = datasets.UCIDigits(transform=ToTensor(), target_transform=lambda t: t + 100)[3]
+    assert torch.equal(scaled, digits.data[3].float().unsqueeze(0) / 255) and shifted == target + 100
+
+
+def test_loader_over_digits():
+    digits = datasets.UCIDigits(train=False, transform=ToTensor())
+    batches = list(torch.utils.data.DataLoader(digits, batch_size=100))
+    assert [len(targets) for _, targets in batches] == [100, 100, 100, 100, 49]
+    assert torch.equal(torch.cat([images for images, _ in batches]), digits.data.unsqueeze(1).float() / 255)
+
+
+# The base class
+
+
+class Numbers(datasets.VisionDataset):
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        return self._transformed(index, -index)
+
+
+def test_separate_and_joint_transforms():
+    assert Numbers(transform=lambda x: x + 10, target_transform=lambda y: y - 10)[2] == (12, -12)
+    assert Numbers(transforms=lambda x, y: (y, x))[2] == (-2, 2)
+    with pytest.raises(ValueError, match="Only transforms or transform/target_transform"):
+        Numbers(transforms=lambda x, y: (y, x), transform=abs)
+
+
+def test_transform_may_be_assigned_later():
+    numbers = Numbers(transform=lambda x: x)
+    numbers.transform = lambda x: x * 100
+    assert numbers[2] == (200, -2)
+
+
+def test_printed_form():
+    numbers = Numbers("somewhere", transform=ToTensor(), target_transform=ToTensor())
+    assert repr(numbers) == (
+        "Dataset Numbers\n    Number of datapoints: 3\n    Root location: somewhere\n"
+        "    StandardTransform\nTransform: ToTensor()\nTarget transform: ToTensor()"
+    )
+
+
+# MNIST and its relatives
+
+
+def idx_bytes(array: np.ndarray) -> bytes:
+    codes = {"uint8": 8, "int32": 12}
+    header = bytes([0, 0, codes[array.dtype.name], array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
+    return header + array.astype(array.dtype.newbyteorder(">")).tobytes()
+
+
+@pytest.fixture
+def mnist_mirror(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    content = {
+        "train-images-idx3-ubyte": rng.integers(0, 256, (5, 28, 28), dtype=np.uint8),
+        "train-labels-idx1-ubyte": rng.integers(0, 10, 5, dtype=np.uint8),
+        "t10k-images-idx3-ubyte": rng.integers(0, 256, (3, 28, 28), dtype=np.uint8),
+        "t10k-labels-idx1-ubyte": rng.integers(0, 10, 3, dtype=np.uint8),
+    }
+    resources = []
+    for name, array in content.items():
+        path = mirror / f"{name}.gz"
+        path.write_bytes(gzip.compress(idx_bytes(array)))
+        resources.append((path.name, md5_of(path)))
+    monkeypatch.setattr(datasets.MNIST, "resources", resources)
+    monkeypatch.setattr(datasets.MNIST, "mirrors", [f"file://{tmp_path}/nowhere/", f"file://{mirror}/"])
+    return content
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_mnist_downloads_and_reads(tmp_path, mnist_mirror, train):
+    mnist = datasets.MNIST(tmp_path / "data", train=train, download=True)
+    prefix = "train" if train else "t10k"
+    images, labels = mnist_mirror[f"{prefix}-images-idx3-ubyte"], mnist_mirror[f"{prefix}-labels-idx1-ubyte"]
+    assert np.array_equal(mnist.data.numpy(), images) and mnist.targets.tolist() == labels.tolist()
+    image, target = mnist[1]
+    assert np.array_equal(np.asarray(image), images[1]) and target == labels[1]
+    assert f"Split: {'Train' if train else 'Test'}" in repr(mnist)
+    assert len(datasets.MNIST(tmp_path / "data", train=train)) == len(images)  # no download needed now
+    assert torch.equal(mnist.train_data, mnist.data) and torch.equal(mnist.test_labels, mnist.targets)
+
+
+def test_mnist_is_missing(tmp_path):
+    with pytest.raises(RuntimeError, match="Dataset not found"):
+        datasets.MNIST(tmp_path)
+
+
+def test_mnist_from_no_mirror(tmp_path, mnist_mirror, monkeypatch, capsys):
+    monkeypatch.setattr(datasets.MNIST, "mirrors", [f"file://{tmp_path}/nowhere/"])
+    with pytest.raises(RuntimeError, match=r"Error downloading train-images-idx3-ubyte\.gz"):
+        datasets.MNIST(tmp_path / "data", download=True)
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_not_an_idx_file(tmp_path):
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"):
+        (raw / name).write_bytes(b"\x80\x04pickle?")
+    with pytest.raises(ValueError, match="is not an IDX file"):
+        datasets.MNIST(tmp_path)
+
+
+def test_emnist_splits(tmp_path, monkeypatch):
+    images, labels = np.zeros((2, 28, 28), np.uint8), np.array([3, 26], np.uint8)
+    archive = tmp_path / "gzip.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        zipped.writestr("gzip/emnist-letters-train-images-idx3-ubyte.gz", gzip.compress(idx_bytes(images)))
+        zipped.writestr("gzip/emnist-letters-train-labels-idx1-ubyte.gz", gzip.compress(idx_bytes(labels)))
+    monkeypatch.setattr(datasets.EMNIST, "url", f"file://{archive}")
+    monkeypatch.setattr(datasets.EMNIST, "md5", md5_of(archive))
+    emnist = datasets.EMNIST(tmp_path / "data", split="letters", download=True)
+    assert [emnist.classes[target] for target in emnist.targets] == ["c", "z"]
+    sizes = {split: len(classes) for split, classes in datasets.EMNIST.classes_split_dict.items()}
+    assert sizes == {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 27, "digits": 10, "mnist": 10}
+    with pytest.raises(ValueError, match=r"Unknown value 'words' for argument split\. Valid values are \{'byclass'"):
+        datasets.EMNIST(tmp_path, split="words")
+
+
+def test_qmnist_full_labels(tmp_path):
+    raw = tmp_path / "QMNIST" / "raw"
+    raw.mkdir(parents=True)
+    labels = np.arange(16, dtype=np.int32).reshape(2, 8) * 1000
+    (raw / "qmnist-test-images-idx3-ubyte").write_bytes(idx_bytes(np.zeros((2, 28, 28), np.uint8)))
+    (raw / "qmnist-test-labels-idx2-int").write_bytes(idx_bytes(labels))
+    assert [target for _, target in (datasets.QMNIST(tmp_path, "test")[i] for i in range(2))] == [0, 8000]
+    assert datasets.QMNIST(tmp_path, train=False, compat=False)[1][1].tolist() == labels[1].tolist()
+    assert len(datasets.QMNIST(tmp_path, "test50k")) == 0
+
+
+# CIFAR
+
+
+def cifar_batch(count: int, key: str, seed: int) -> dict:
+    rng = np.random.default_rng(seed)
+    pixels = rng.integers(0, 256, (count, 3072), dtype=np.uint8)
+    return {"batch_label": "x", key: rng.integers(0, 10, count).tolist(), "data": pixels, "filenames": ["a.png"] * count}
+
+
+@pytest.fixture
+def cifar_archive(tmp_path, monkeypatch):
+    """A tar file as published: pickles of protocol 2."""
+    names = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
+    batches = {name: cifar_batch(4, "labels", seed) for seed, name in enumerate(names)}
+    stored = {**batches, "batches.meta": {"label_names": [f"class {n}" for n in range(10)], "num_vis": 3072}}
+    archive = tmp_path / "cifar-10-python.tar.gz"
+    md5 = {}
+    with tarfile.open(archive, "w:gz") as tar:
+        for name, value in stored.items():
+            content = pickle.dumps(value, protocol=2)
+            md5[name] = hashlib.md5(content).hexdigest()
+            member = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    cifar = datasets.CIFAR10
+    monkeypatch.setattr(cifar, "url", f"file://{archive}")
+    monkeypatch.setattr(cifar, "tgz_md5", md5_of(archive))
+    monkeypatch.setattr(cifar, "train_list", [[name, md5[name]] for name in names[:5]])
+    monkeypatch.setattr(cifar, "test_list", [["test_batch", md5["test_batch"]]])
+    monkeypatch.setattr(cifar, "meta", {**cifar.meta, "md5": md5["batches.meta"]})
+    return batches
+
+
+def test_cifar10_reads_the_published_format(tmp_path, cifar_archive):
+    train = datasets.CIFAR10(tmp_path / "data", download=True)
+    test = datasets.CIFAR10(tmp_path / "data", train=False)
+    expected = np.concatenate([cifar_archive[f"data_batch_{n}"]["data"] for n in range(1, 6)])
+    assert np.array_equal(train.data.transpose(0, 3, 1, 2).reshape(20, -1), expected)
+    assert test.targets == cifar_archive["test_batch"]["labels"] and len(test) == 4
+    image, target = train[7]
+    assert np.array_equal(np.asarray(image), train.data[7]) and train.classes[target] == f"class {target}"
+    assert train.class_to_idx["class 4"] == 4
+
+
+def test_cifar10_runs_no_code(tmp_path, cifar_archive, monkeypatch):
+    datasets.CIFAR10(tmp_path, download=True)
+
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "run"),)
+
+    batch = tmp_path / "cifar-10-batches-py" / "test_batch"
+    batch.write_bytes(pickle.dumps({"data": Evil(), "labels": []}, protocol=2))
+    monkeypatch.setattr(datasets.CIFAR10, "test_list", [["test_batch", md5_of(batch)]])
+    with pytest.raises(pickle.UnpicklingError, match="mkdir is not allowed"):
+        datasets.CIFAR10(tmp_path, train=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_cifar10_notices_damage(tmp_path, cifar_archive):
+    datasets.CIFAR10(tmp_path, download=True)
+    (tmp_path / "cifar-10-batches-py" / "data_batch_3").write_bytes(b"damaged")
+    with pytest.raises(RuntimeError, match="not found or corrupted"):
+        datasets.CIFAR10(tmp_path)
+
+
+# Downloads
+
+
+class Server(SimpleHTTPRequestHandler):
+    """Serves ``content``; knows ranges; can break off and redirect."""
+
+    content = bytes(range(256)) * 1000
+    requests: list[str | None]
+    break_after: int | None = None
+    redirects = 0
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        cls = type(self)
+        if cls.redirects > 0:
+            cls.redirects -= 1
+            self.send_response(302)
+            self.send_header("Location", f"/again{cls.redirects}")
+            return self.end_headers()
+        wanted = self.headers.get("Range")
+        cls.requests.append(wanted)
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        if start >= len(self.content):
+            return self.send_error(416)
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Length", str(len(self.content) - start))
+        self.end_headers()
+        end = None if cls.break_after is None else start + cls.break_after
+        self.wfile.write(self.content[start:end])
+        self.close_connection = True
+
+
+@pytest.fixture
+def server():
+    handler = type("Handler", (Server,), {"requests": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        handler.url = f"http://127.0.0.1:{http.server_address[1]}/file.bin"
+        handler.md5 = hashlib.md5(handler.content).hexdigest()
+        yield handler
+        http.shutdown()
+
+
+def test_download_and_skip(tmp_path, server, capsys):
+    utils.download_url(server.url, tmp_path, md5=server.md5)
+    assert (tmp_path / "file.bin").read_bytes() == server.content
+    assert "100%" in capsys.readouterr().err  # the progress bar
+    utils.download_url(server.url, tmp_path, md5=server.md5)
+    assert len(server.requests) == 1
+
+
+def test_download_resumes(tmp_path, server):
+    server.break_after = 100_000
+    with pytest.raises(ContentTooShortError, match="stopped after 100000 of 256000 bytes"):
+        utils.download_url(server.url, tmp_path, md5=server.md5)
+    assert not (tmp_path / "file.bin").exists()  # nothing half under the final name
+    server.break_after = None
+    utils.download_url(server.url, tmp_path, md5=server.md5)
+    assert (tmp_path / "file.bin").read_bytes() == server.content
+    assert server.requests == [None, "bytes=100000-"]
+
+
+def test_download_without_checksum_starts_anew(tmp_path, server):
+    (tmp_path / "file.bin.part").write_bytes(b"of something else")
+    utils.download_url(server.url, tmp_path)
+    assert (tmp_path / "file.bin").read_bytes() == server.content and server.requests == [None]
+
+
+def test_complete_part_is_taken(tmp_path, server):
+    (tmp_path / "file.bin.part").write_bytes(server.content + b"and more")
+    utils.download_url(server.url, tmp_path, md5=server.md5)
+    assert (tmp_path / "file.bin").read_bytes() == server.content
+
+
+def test_wrong_checksum(tmp_path, server):
+    with pytest.raises(RuntimeError, match=f"has MD5 {server.md5}, expected 0000"):
+        utils.download_url(server.url, tmp_path, "renamed", md5="0" * 32)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("redirects", "allowed"), [(2, True), (5, False)])
+def test_redirects_are_limited(tmp_path, server, redirects, allowed):
+    server.redirects = redirects
+    download = partial(utils.download_url, server.url, tmp_path, md5=server.md5)
+    if allowed:
+        download()
+        assert (tmp_path / "file.bin").exists()
+    else:
+        with pytest.raises(HTTPError):
+            download()
+
+
+def test_google_drive_address(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(utils, "_fetch", lambda url, part, hops: (asked.append(url), part.write_bytes(b"x")))
+    utils.download_file_from_google_drive("some-id", tmp_path)
+    assert "drive.usercontent.google.com" in asked[0] and "id=some-id" in asked[0]
+    assert (tmp_path / "some-id").read_bytes() == b"x"
+
+
+# Archives
+
+
+def make_tar(path: Path, mode: str, name: str = "inside/a.txt") -> None:
+    with tarfile.open(path, mode) as tar:
+        member = tarfile.TarInfo(name)
+        member.size = 5
+        tar.addfile(member, io.BytesIO(b"hello"))
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("a.tar", "w"), ("a.tar.gz", "w:gz"), ("a.tgz", "w:gz"), ("a.tar.bz2", "w:bz2"), ("a.tar.xz", "w:xz")]
+)
+def test_extract_tar(tmp_path, name, mode):
+    make_tar(tmp_path / name, mode)
+    result = utils.extract_archive(str(tmp_path / name), tmp_path / "out", remove_finished=True)
+    assert (tmp_path / "out/inside/a.txt").read_bytes() == b"hello" and result == str(tmp_path / "out")
+    assert not (tmp_path / name).exists()
+
+
+def test_extract_zip_and_single_files(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
+        zipped.writestr("b.txt", "zip")
+    utils.extract_archive(tmp_path / "a.zip")
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"single"))
+    assert utils.extract_archive(tmp_path / "c.txt.gz") == tmp_path / "c.txt"
+    assert (tmp_path / "b.txt").read_text() == "zip" and (tmp_path / "c.txt").read_text() == "single"
+
+
+def test_archive_may_not_write_elsewhere(tmp_path):
+    make_tar(tmp_path / "a.tar", "w", "../outside.txt")
+    with pytest.raises(tarfile.TarError):
+        utils.extract_archive(tmp_path / "a.tar", tmp_path / "out")
+    assert not (tmp_path / "outside.txt").exists()
+
+
+@pytest.mark.parametrize(("name", "message"), [("plain", "has no suffixes"), ("a.rar", r"archive type: '\.rar'")])
+def test_unknown_archives(tmp_path, name, message):
+    with pytest.raises(RuntimeError, match=message):
+        utils.extract_archive(tmp_path / name)
+
+
+def test_listing_and_integrity(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.txt").write_bytes(b"abc")
+    assert utils.list_dir(tmp_path) == ["folder"] and utils.list_files(tmp_path, ".txt") == ["a.txt"]
+    assert utils.list_files(str(tmp_path), (".txt",), prefix=True) == [str(tmp_path / "a.txt")]
+    assert utils.check_integrity(tmp_path / "a.txt", "900150983cd24fb0d6963f7d28e17f72")
+    assert not utils.check_integrity(tmp_path / "a.txt", "0" * 32) and not utils.check_integrity(tmp_path / "b")
+
+
+def test_verify_str_arg():
+    assert utils.verify_str_arg("a", "letter", ["a", "b"]) == "a"
+    with pytest.raises(ValueError, match=r"Unknown value 'c' for argument letter\. Valid values are \{'a', 'b'\}\."):
+        utils.verify_str_arg("c", "letter", ["a", "b"])
+    with pytest.raises(ValueError, match="Expected type str for argument letter, but got type <class 'int'>"):
+        utils.verify_str_arg(1, "letter")
+
+
+# Folders
+
+
+def test_image_folder(tmp_path):
+    for value, name in enumerate(["dog/b.png", "dog/a.JPG", "cat/deep/er/c.png", "cat/notes.txt"]):
+        if name.endswith("txt"):
+            (tmp_path / name).write_text("no image")
+        else:
+            write_image(tmp_path / name, value * 50)
+    folder = datasets.ImageFolder(tmp_path)
+    assert folder.classes == ["cat", "dog"] and folder.class_to_idx == {"cat": 0, "dog": 1}
+    assert [Path(path).name for path, _ in folder.imgs] == ["c.png", "a.JPG", "b.png"] and folder.targets == [0, 1, 1]
+    assert first_pixel(folder[0][0]) == 100 and folder[0][0].mode == "RGB"
+    only_b = datasets.ImageFolder(tmp_path, is_valid_file=lambda path: path.endswith("b.png"), allow_empty=True)
+    assert len(only_b) == 1 and only_b.classes == ["cat", "dog"]
+
+
+def test_image_folder_errors(tmp_path):
+    with pytest.raises(FileNotFoundError, match="Couldn't find any class folder in"):
+        datasets.ImageFolder(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"no valid file for the classes empty\. Supported extensions are: \.jpg"):
+        datasets.ImageFolder(tmp_path)
+    with pytest.raises(ValueError, match="cannot be None or not None at the same time"):
+        datasets.DatasetFolder(tmp_path, loader=str)
+
+
+def test_dataset_folder_of_other_files(tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "one.json").write_text("[1]")
+    folder = datasets.DatasetFolder(tmp_path, lambda path: json.loads(Path(path).read_text()), extensions=(".json",))
+    assert folder[0] == ([1], 0)
+
+
+def test_fake_data_repeats_itself_and_disturbs_nothing():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    fake = datasets.FakeData(size=4, image_size=(3, 5, 7), num_classes=6, transform=ToTensor())
+    first, second = fake[2], fake[2]
+    assert torch.equal(first[0], second[0]) and first[1] == second[1]
+    assert first[0].shape == (3, 5, 7) and 0 <= first[1] < 6
+    assert not torch.equal(first[0], fake[1][0])
+    assert torch.equal(torch.rand(3), expected)
+    with pytest.raises(IndexError):
+        fake[4]

@@ -88,10 +88,32 @@ if _TYPE_CHECKING:
     from flambeau_nnlib import amp, distributed, distributions, hub, multiprocessing, nn, optim
 
 
+# Names that live in one of those packages, or in a part of the core that few programs need.
+_LATE = {
+    "autocast": "amp",
+    "GradScaler": "amp",
+    "get_autocast_dtype": "amp.autocast_mode",
+    "is_autocast_cache_enabled": "amp.autocast_mode",
+    "is_autocast_enabled": "amp.autocast_mode",
+    "set_autocast_cache_enabled": "amp.autocast_mode",
+    "set_autocast_dtype": "amp.autocast_mode",
+    "set_autocast_enabled": "amp.autocast_mode",
+    "load": "serialization",
+    "save": "serialization",
+    "vmap": "func",
+    "to_dlpack": "utils.dlpack",
+    "install_as_torch": "launcher",
+}
+
+
 def __getattr__(name: str) -> _Any:
     from importlib import import_module
     from importlib.util import find_spec
 
+    if name in _LATE:
+        value = getattr(import_module(f"flambeau.{_LATE[name]}"), name)
+        globals()[name] = value
+        return value
     if not name.startswith("__") and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")

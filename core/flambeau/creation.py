@@ -83,7 +83,11 @@ def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -
         return wrap(_scalar_array(data, kind), kind)
     if _is_array(data):
         return _from_array(data, dtype, device, copy)
-    if not isinstance(data, (list, tuple)) and not hasattr(data, "__getitem__"):
+    if isinstance(data, (list, tuple)):
+        made = _from_plain_lists(data, dtype, device)
+        if made is not None:
+            return made
+    elif not hasattr(data, "__getitem__"):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     flat: list[Any] = []
     shape = _flatten(data, flat, 0)
@@ -102,6 +106,32 @@ def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -
     except OverflowError:
         raise RuntimeError(f"value cannot be converted to type {kind.dtype.name}_t without overflow") from None
     return wrap(kind.backend.xp.reshape(array, shape), kind)
+
+
+_PLAIN = (bool, int, float)
+
+
+def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | None:
+    """Nested lists of bools, ints and floats in one go; None where the data needs a closer look."""
+    kinds: set[type] = set()
+    if not _leaf_types(data, kinds) or not kinds or dtype is not None and dtype.category < dtypes.FLOATING and float in kinds:
+        return None
+    if dtype is None:
+        dtype = dtypes.promotion_of_scalar(next(each for each in (float, int, bool) if each in kinds))
+    kind = _kind(dtype, device)
+    try:
+        return wrap(kind.backend.asarray(data, kind.raw_dtype, index=kind.device.index or 0), kind)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _leaf_types(data: Any, kinds: set[type]) -> bool:
+    """Collect the types of the numbers in nested lists; False where there is anything else."""
+    found = set(map(type, data))
+    if found <= {list, tuple}:
+        return all(_leaf_types(each, kinds) for each in data)
+    kinds |= found
+    return found.issubset(_PLAIN)
 
 
 def _cast_values(values: list[Any], dtype: Dtype) -> list[Any]:

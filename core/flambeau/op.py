@@ -388,10 +388,23 @@ def _new_tensor(indent: str) -> list[str]:
 
 
 def _variadic_source(record: Op, signature: str) -> str:
-    params = _tuple(record.param_names)
-    out = "out" if record.has_out else "None"
-    return (f"def {record.name}({signature}):\n"
-            f"    return dispatch(op_{record.name}, tuple_of_tensors(tensors, op_{record.name}), {params}, {out})\n")  # fmt: skip
+    """An operation on a sequence of tensors: straight on where they are plain and of one kind."""
+    name, params = record.name, _tuple(record.param_names)
+    named = ", ".join(f"{each}={each}" for each in record.kernel_params)
+    return (
+        f"def {name}({signature}):\n"
+        f"    if are_of_one_kind(tensors){' and out is None' if record.has_out else ''}:\n"
+        f"        kernel, kind = tensors[0]._kind[{name!r}]\n"
+        f"        try:\n"
+        f"            array = kernel(*[each._array for each in tensors], {named})\n"
+        f"        except Exception as error:\n"
+        f"            raise explain(error, op_{name}, tensors, {params})\n"
+        f"        for each in tensors:\n"
+        f"            if each._requires_grad:\n"
+        f"                return record_{name}(array, kind, tensors, {params})\n"
+        f"        return wrap(array, kind)\n"
+        f"    return dispatch(op_{name}, tuple_of_tensors(tensors, op_{name}), {params}, {'out' if record.has_out else None})\n"
+    )
 
 
 def _tuple(names: Sequence[str]) -> str:
@@ -591,6 +604,14 @@ def as_operand(value: Any, beside: Any) -> Any:
     return value
 
 
+def are_of_one_kind(tensors: Any) -> bool:
+    """Whether a sequence holds plain tensors of one kind."""
+    if type(tensors) not in (list, tuple) or not tensors or not FAST.issuperset(map(type, tensors)):
+        return False
+    kind = tensors[0]._kind
+    return all([each._kind is kind for each in tensors])  # noqa: C419 (a list is faster than a generator)
+
+
 def can_operate(value: Any) -> bool:
     """Whether an operator takes ``value`` as its other operand."""
     return isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
@@ -649,7 +670,7 @@ NAMESPACE.update(
     FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand,
     several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, save=save, save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
-    tuple_of_tensors=tuple_of_tensors, can_operate=can_operate,
+    tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind,
 )  # fmt: skip
 
 

@@ -99,9 +99,12 @@ class NumpyBackend(Backend):
 
     def root(self, array: Any) -> tuple[Any, int]:
         base = array
-        while isinstance(base.base, np.ndarray):
-            base = base.base
-        flat = np.lib.stride_tricks.as_strided(base, (base.size,), (base.itemsize,)) if base.ndim != 1 else base
+        while base.base is not None:  # as_strided puts an object of its own between an array and its base
+            above = getattr(base.base, "base", None) if not isinstance(base.base, np.ndarray) else base.base
+            if not isinstance(above, np.ndarray):
+                break
+            base = above
+        flat = base if base.ndim == 1 else np.lib.stride_tricks.as_strided(base, (base.size,), (base.itemsize,))
         if flat.dtype != array.dtype:
             flat = flat.view(array.dtype)
         return flat, (array.ctypes.data - flat.ctypes.data) // array.itemsize

@@ -34,7 +34,7 @@ def _sequence(name: str, tensors: Any) -> list[Any]:
         given = type(tensors).__name__
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
     for position, each in enumerate(tensors):
-        if not isinstance(each, Tensor):
+        if type(each) is not Tensor and not isinstance(each, Tensor):
             raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(each).__name__}")
     if not tensors:
         raise ValueError(f"torch.{name}(): expected a non-empty list of Tensors")
@@ -81,8 +81,9 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
             [0., 1.]])
     """
     given = _sequence("stack", tensors)
+    first = given[0]._array.shape
     for position, each in enumerate(given):
-        if each.shape != given[0].shape:
+        if each._array.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
                                f"{list(each.shape)} at entry {position}")  # fmt: skip
     return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))  # type: ignore[no-any-return]

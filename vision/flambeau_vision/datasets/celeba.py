@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import flambeau as torch
 
-from .._extras import pillow
+from .folder import pil_loader
 from .utils import check_integrity, download_file_from_google_drive, extract_archive, verify_str_arg
 from .vision import VisionDataset
 
@@ -109,7 +109,7 @@ class CelebA(VisionDataset):
         return len(self.filename)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        image = pillow().open(self._files / "img_align_celeba" / self.filename[index])
+        image = pil_loader(self._files / "img_align_celeba" / self.filename[index])
         targets = tuple(self._target(kind, index) for kind in self.target_type)
         target = (targets if len(targets) > 1 else targets[0]) if targets else None
         return self._transformed(image, target)

@@ -102,10 +102,17 @@ def make_dataset(
     return samples
 
 
+def open_image(path: str | Path) -> Any:
+    """Read an image file as a PIL image in its own mode: masks, for example, whose values are class numbers."""
+    with open(path, "rb") as file:
+        image = pillow().open(file)
+        image.load()
+        return image
+
+
 def pil_loader(path: str | Path) -> Any:
     """Read an image file as a PIL image in mode ``RGB``."""
-    with open(path, "rb") as file:
-        return pillow().open(file).convert("RGB")
+    return open_image(path).convert("RGB")
 
 
 def default_loader(path: str | Path) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._extras import pillow
+from .folder import open_image
 from .utils import check_integrity, download_and_extract_archive
 from .vision import VisionDataset
 
@@ -75,5 +75,5 @@ class Omniglot(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         path, character = self._samples[index]
-        image = pillow().open(path).convert("L") if self.loader is None else self.loader(path)
+        image = open_image(path).convert("L") if self.loader is None else self.loader(path)
         return self._transformed(image, character)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._extras import pillow
-from .folder import default_loader
+from .folder import default_loader, open_image
 from .utils import download_and_extract_archive, verify_str_arg
 from .vision import VisionDataset
 
@@ -78,7 +77,7 @@ class OxfordIIITPet(VisionDataset):
     def _target(self, kind: str, index: int) -> Any:
         name, breed, species = self._samples[index]
         if kind == "segmentation":
-            return pillow().open(self._files / "annotations" / "trimaps" / f"{name}.png")
+            return open_image(self._files / "annotations" / "trimaps" / f"{name}.png")
         return breed if kind == "category" else species
 
     def __len__(self) -> int:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from .._extras import pillow
-from .folder import pil_loader
+from .folder import open_image, pil_loader
 from .utils import download_and_extract_archive, verify_str_arg
 from .vision import VisionDataset
 
@@ -100,7 +99,7 @@ class VOCSegmentation(_VOC):
         return self.targets
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        return self._transformed(pil_loader(self.images[index]), pillow().open(self.targets[index]))
+        return self._transformed(pil_loader(self.images[index]), open_image(self.targets[index]))
 
 
 class VOCDetection(_VOC):

@@ -48,7 +48,6 @@ class Tensor:
     _storage: Storage | None  # shared with views; made when first needed
     _view: tuple[Tensor, Any, tuple[Any, ...], bool] | None  # what it is a view of: (tensor, operation, parameters, recorded)
     _inference = False
-    _volatile = False
     _has_hooks = False  # on a leaf: some are to be called when its gradient is complete
     name: str | None = None
     __array_priority__ = 1000  # NumPy's operators give way to ours
@@ -232,11 +231,16 @@ class Tensor:
 
     @property
     def volatile(self) -> bool:
-        return self._volatile
+        from .volatile import Volatile
+
+        return isinstance(self, Volatile)
 
     @volatile.setter
     def volatile(self, value: bool) -> None:
-        self._volatile = value
+        from .volatile import Volatile
+
+        if value != isinstance(self, Volatile):
+            self.__class__ = Volatile if value else Tensor
 
     @property
     def grad(self) -> Tensor | None:

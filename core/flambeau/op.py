@@ -421,10 +421,10 @@ def _record_source(record: Op) -> str:
     lines = [f"def record_{name}({', '.join(arguments)}):"]
     if record.variadic:
         lines += [f"    {_tuple(params)} = params"] if params else []
-    if record.view:
-        lines += [f"    result = view_of(array, kind, op_{name}, {tensors[0]}, {_tuple(params)})"]
-    elif record.results or record.many:
+    if record.results or record.many:
         lines += ["    result = [wrap(each, k) for each, k in zip(array, kind)]"]
+    elif record.view:
+        lines += [f"    result = view_of(array, kind, op_{name}, {tensors[0]}, {_tuple(params)})"]
     else:
         lines += _new_tensor("    ")
     lines += ["    if not grad_enabled():", "        return result"]

@@ -18,12 +18,13 @@ from .modes import (
     no_grad,
     set_grad_enabled,
 )
+from .variable import Variable
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
 __all__ = [
-    "Function", "NestedIOFunction", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph",
+    "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph",
     "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 

@@ -124,8 +124,6 @@ def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
     if id(thing) in _known_names():
         module, _, name = _known_names()[id(thing)].rpartition(".")
         return module, name
-    if isinstance(thing, StorageType):
-        return "torch", thing.name
     if name is not None:
         return ("torch", name) if _is_ours(type(thing).__module__) else None
     if not _is_ours(thing.__module__):
@@ -148,7 +146,7 @@ def may_be_called(thing: Any, module: str, name: str) -> bool:
 
 @cache
 def _known_names() -> dict[int, str]:
-    return {id(thing): name for name, thing in known().items() if not isinstance(thing, StorageType)}
+    return {id(thing): name for name, thing in known().items() if name.startswith("torch.")}
 
 
 def _is_ours(module: str | None) -> bool:

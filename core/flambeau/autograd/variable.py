@@ -1,0 +1,43 @@
+"""``Variable``, which since PyTorch 0.4 is the tensor itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Variable", "VariableMeta"]
+
+
+class VariableMeta(type):
+    """Lets every tensor count as a Variable."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        from .._tensor import Tensor
+
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """``Variable(data, requires_grad=False, volatile=False)``: a tensor that shares the memory of ``data``.
+
+    What is computed from a volatile tensor is volatile too, and requires no grad whatever else goes into it.
+
+    >>> import flambeau as torch
+    >>> from flambeau.autograd import Variable
+    >>> x = Variable(torch.ones(2), requires_grad=True)
+    >>> isinstance(x, Variable), (x * Variable(torch.ones(2), volatile=True)).requires_grad
+    (True, False)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        from .._tensor import Tensor
+        from ..creation import empty
+
+        data = empty(0) if data is None else data
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if requires_grad and volatile:
+            raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        made = data.detach()
+        made.requires_grad = requires_grad
+        made.volatile = volatile
+        return made

@@ -1,0 +1,25 @@
+"""``volatile``, the ``no_grad`` of PyTorch 0.2: a property of a tensor, which spreads to all that is computed from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._tensor import Tensor
+from .autograd.modes import no_grad
+
+__all__ = ["Volatile"]
+
+
+class Volatile(Tensor):
+    """A volatile tensor: what is computed from it, and from whatever else, is volatile and requires no grad."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with no_grad():
+            return super().__torch_function__(func, types, args, kwargs)
+
+
+Volatile.__name__ = Volatile.__qualname__ = "Tensor"
+Volatile.__module__ = "flambeau"

@@ -40,8 +40,7 @@ PROMOTIONS: Mapping[str, Promotion] = {
     "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
     "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
     "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
-    "sum": lambda d: (float32 if d in HALF else d, int64) if d.category <= dtypes.INTEGER else (
-        (float32, d) if d in HALF else (d, d)),  # integers are summed in int64
+    "sum": lambda d: (int64, int64) if d.category <= dtypes.INTEGER else (float32 if d in HALF else d, d),  # integers in int64
     "compare": lambda d: (d, bool_),  # brought to a common dtype; the result is bool
     "position": lambda d: (d, int64),  # brought to a common dtype; the result is int64
     "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
@@ -253,9 +252,9 @@ def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
 
 def _reflected(record: Op, name: str) -> Callable[..., Any]:
     def operator(self: Tensor, other: Any) -> Any:
-        other = as_operand(other, self)
-        if type(other) in FAST:
-            return record.function(other, self)
+        operand = as_operand(other, self)
+        if type(operand) in FAST:
+            return record.function(operand, self)
         return dispatch(record, (other, self), ()) if can_operate(other) else NotImplemented
 
     operator.__name__ = operator.__qualname__ = name
@@ -336,7 +335,9 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
     if record.variadic:
         return _variadic_source(record, signature)
     lead, optional = record.lead, {each for each in tensors if record.defaults.get(each, 0) is None}
-    conditions = [f"({each} is None or type({each}) in FAST)" if each in optional else f"type({each}) in FAST" for each in tensors]
+    operands = [each for each in tensors if each != lead and each not in record.apart] if record.takes_scalars else []
+    conditions = [f"({each} is None or type({each}) in FAST)" if each in optional else f"type({each}) in FAST"
+                  for each in tensors if each not in operands]  # fmt: skip
     for each in tensors:
         if each != lead:
             same = "" if record.promote in _ONE_KIND and each not in record.apart else ".device"
@@ -345,9 +346,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
     conditions += ["out is None"] if has_out else []
     conditions += ["dtype is None"] if "dtype" in params else []
     lines = [f"def {dunder or name}({signature}):"]
-    if record.takes_scalars:
-        lines += [f"    if type({each}) not in FAST:\n        {each} = as_operand({each}, {lead})"
-                  for each in tensors if each != lead and each not in record.apart]  # fmt: skip
+    lines += [f"    if type({each}) not in FAST:\n        {each} = as_operand({each}, {lead})" for each in operands]
     raw = [f"(None if {each} is None else {each}._array)" if each in optional else f"{each}._array" for each in tensors]
     lines += [
         f"    if {' and '.join(conditions)}:",
@@ -372,6 +371,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
             lines += [f"        return view_of(array, kind, op_{name}, {lead}, {_tuple(params)})"]
         else:
             lines += _new_tensor("        ") + ["        return result"]
+    lines += [f"    {each} = original({each})" for each in operands]
     if dunder and len(tensors) > 1:
         lines += [f"    if not can_operate({tensors[1]}):", "        return NotImplemented"]
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
@@ -594,14 +594,29 @@ def view_of(array: Any, kind: Kind, record: Op, base: Tensor, params: tuple[Any,
     return result
 
 
+class Foreign:
+    """An operand that is no plain tensor, and no number that fits the one beside it: of no kind at all."""
+
+    __slots__ = ("value",)
+    _kind = None
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 def as_operand(value: Any, beside: Any) -> Any:
-    """A Python scalar as a 0-d tensor of the kind of ``beside``, where its category fits; else unchanged."""
+    """A Python scalar as a 0-d tensor of the kind of ``beside``, where its category fits; else the value as Foreign."""
     if type(beside) in FAST and type(value) in beside._kind.scalars:
         try:
             return constant(value, beside._kind)
         except OverflowError:
             raise RuntimeError(f"value cannot be converted to type {beside._kind.dtype.name}_t without overflow") from None
-    return value
+    return Foreign(value)
+
+
+def original(operand: Any) -> Any:
+    """What ``as_operand`` was given."""
+    return operand.value if type(operand) is Foreign else operand
 
 
 def are_of_one_kind(tensors: Any) -> bool:
@@ -667,7 +682,7 @@ from .dispatch import dispatch, explain, tuple_of_tensors  # noqa: E402  (needs 
 from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(
-    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand,
+    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
     several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, save=save, save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
     tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind,

@@ -83,7 +83,7 @@ def format_tensor(tensor: Tensor, spec: str) -> str:
 
 def _prefix(tensor: Tensor) -> str:
     cls = type(tensor)
-    return "tensor(" if cls in (Tensor, Parameter) else f"{cls.__name__}("
+    return "tensor(" if cls in (Tensor, Parameter) or cls.__name__ == "Tensor" else f"{cls.__name__}("
 
 
 # --- what follows the values ---

@@ -123,12 +123,14 @@ def _axis(dim: Any) -> Any:
 
 
 @kernel
-def sum_(input: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return np.add.reduce(input, axis=_axis(dim), keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    if dim is None and not keepdim:
+        return np.add.reduce(input, None)
+    return np.add.reduce(input, _axis(dim), None, None, keepdim)
 
 
 @kernel
-def mean(input: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def mean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     total = np.add.reduce(input, axis=_axis(dim), keepdims=keepdim)
     return total / total.dtype.type(input.size / max(total.size, 1)) if input.size else total * np.nan
 

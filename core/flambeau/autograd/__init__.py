@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
+from ..size import Size
 from . import engine, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function, NestedIOFunction
 from .gradcheck import gradcheck, gradgradcheck
 from .modes import (
+    Mode,
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -24,8 +28,9 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 __all__ = [
-    "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph",
-    "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "variable",
 ]  # fmt: skip
 
 
@@ -61,23 +66,11 @@ def backward(
     if grad_tensors is None and grad_variables is None and inputs is None and hasattr(tensors, "_requires_grad"):
         roots = [_root(tensors, None, 0)]
     else:
-        grad_tensors = grad_variables if grad_tensors is None else grad_tensors
-        roots, inputs = _checked(tensors, grad_tensors, inputs)
+        inputs = None if inputs is None else _inputs("'inputs' argument to backward()", inputs)
+        roots = _roots(_sequence(tensors), grad_variables if grad_tensors is None else grad_tensors)
     retain_graph = retain_variables if retain_graph is None else retain_graph
     engine.run(roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph),
                create_graph=create_graph, inputs=inputs)  # fmt: skip
-
-
-def _checked(tensors: Any, grad_tensors: Any, inputs: Any) -> tuple[list[tuple[Any, Tensor]], list[Tensor] | None]:
-    """The general arguments of ``backward``, checked."""
-    if inputs is not None:
-        inputs = list(inputs) if isinstance(inputs, Sequence) else [inputs]
-        if not inputs:
-            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-        for each in inputs:
-            if not each.requires_grad:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return _roots(_sequence(tensors), _sequence(grad_tensors)), inputs
 
 
 def grad(
@@ -94,7 +87,7 @@ def grad(
     """The gradients of the (weighted) sum of ``outputs`` with respect to ``inputs``; ``grad`` fields stay as they are.
 
     Args:
-        outputs, inputs: a tensor or a sequence.
+        outputs, inputs: a tensor (or GradientEdge) or a sequence; ``inputs`` may be a dict, and then the result is one.
         grad_outputs: a weight per output; may be None for outputs of one element.
         allow_unused: return None for an input that the outputs do not depend on, instead of raising.
         is_grads_batched: the weights have a leading batch dimension, and so do the results.
@@ -112,59 +105,145 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")  # fmt: skip
-    outputs, inputs = _sequence(outputs), _sequence(inputs)
+    if isinstance(inputs, dict):
+        given = dict(inputs)
+        found = grad(outputs, tuple(given.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
+                     is_grads_batched, materialize_grads)  # fmt: skip
+        return dict(zip(given, found, strict=True))
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+                      "parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
+    outputs, inputs = _sequence(outputs), _inputs("`inputs` argument to `grad()`", inputs)
     if is_grads_batched:
         from .functional import batched_grad
 
-        return batched_grad(outputs, inputs, _sequence(grad_outputs), retain_graph, create_graph, allow_unused, materialize_grads)
-    for each in inputs:
-        if not each.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    roots = _roots(outputs, _sequence(grad_outputs))
+        return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     retain = bool(create_graph if retain_graph is None else retain_graph)
-    result = engine.run(roots, retain_graph=retain, create_graph=create_graph, inputs=inputs, capture=True)
+    result = engine.run(_roots(outputs, grad_outputs), retain_graph=retain, create_graph=create_graph, inputs=inputs, capture=True)
     assert result is not None
     if materialize_grads:
-        return tuple(each.new_zeros(each.shape) if g is None else g for g, each in zip(result, inputs, strict=True))
-    if not allow_unused and any(each is None for each in result):
+        result = [_zeros_like(each, create_graph) if g is None else g for g, each in zip(result, inputs, strict=True)]
+    elif not allow_unused and any(each is None for each in result):
         raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
                            "allow_unused=True if this is the desired behavior.")  # fmt: skip
     return tuple(result)
 
 
+def variable(*args: Any, **kwargs: Any) -> None:
+    """Raises RuntimeError: use :func:`torch.tensor`."""
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+
+variable.Variable = Variable  # type: ignore[attr-defined]  # the module of this name, which the function hides, has it
+
+
+class set_multithreading_enabled(Mode):
+    """Accepted, as a function and as a context: a backward pass runs in the thread that asks for it."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode, self._previous = bool(mode), _multithreading["enabled"]
+        _multithreading["enabled"] = self.mode
+
+    def clone(self) -> set_multithreading_enabled:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        _multithreading["enabled"] = self._previous
+
+
+_multithreading = {"enabled": True}
+
+
+def is_multithreading_enabled() -> bool:
+    """What :class:`set_multithreading_enabled` was last told."""
+    return _multithreading["enabled"]
+
+
+class enforce_grad_layout_policy(Mode):
+    """Accepted, as a function and as a context: gradients are laid out as they are computed."""
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = bool(mode)
+
+    def clone(self) -> enforce_grad_layout_policy:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
 def _sequence(value: Any) -> tuple[Any, ...]:
     from .._tensor import Tensor
-    from .graph import GradientEdge
 
     if value is None:
         return ()
-    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+    return (value,) if isinstance(value, (Tensor, graph.GradientEdge)) else tuple(value)
 
 
-def _roots(tensors: Sequence[Tensor], weights: Sequence[Any]) -> list[tuple[Any, Tensor]]:
+def _inputs(what: str, inputs: Any) -> tuple[Any, ...]:
+    """The tensors to differentiate by, checked."""
+    if isinstance(inputs, Mapping):
+        raise TypeError(f"{what} must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
+    inputs = _sequence(inputs)
+    if not inputs:
+        raise RuntimeError(f"{what} cannot be empty.")
+    if any(not isinstance(each, graph.GradientEdge) and not each._requires_grad for each in inputs):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return inputs
+
+
+def _zeros_like(input: Any, requires_grad: bool) -> Tensor:
+    if isinstance(input, graph.GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return input.new_zeros(input.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]
+
+
+def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
     """Pair the edge of each output with its weight, checked."""
-    if weights and len(weights) != len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(weights)} gradients")
-    return [_root(each, weights[index] if weights else None, index) for index, each in enumerate(tensors)]
+    weights = _sequence(weights) or (None,) * len(outputs)
+    if len(weights) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(weights)} gradients")
+    return [_root(each, weight, index) for index, (each, weight) in enumerate(zip(outputs, weights, strict=True))]
 
 
-def _root(tensor: Tensor, weight: Any, index: int) -> tuple[Any, Tensor]:
-    if not tensor._requires_grad:
+def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
+    """The edge of an output and its weight, by default 1."""
+    if isinstance(output, graph.GradientEdge):
+        edge = engine.edge_of(output)
+    elif not output._requires_grad:
         raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    else:
+        edge = output._node or output
     if weight is None:
-        weight = _one_like(tensor)
-    elif tuple(weight.shape) != tuple(tensor.shape):
+        return edge, _one_like(edge)
+    if not hasattr(weight, "_kind"):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+    shape, kind = engine.shape_of(edge), engine.kind_of_edge(edge)
+    if weight._array.shape != shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
-                           f"has a shape of {tensor.shape}.")  # fmt: skip
-    return tensor._node or tensor, weight
+                           f"has a shape of {Size(shape)}.")  # fmt: skip
+    if (weight._kind.dtype.category == dtypes.COMPLEX) != (kind.dtype.category == dtypes.COMPLEX):
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                           f"grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
+                           f"{kind.dtype}.")  # fmt: skip
+    return edge, weight
 
 
-def _one_like(tensor: Tensor) -> Tensor:
+def _one_like(edge: Any) -> Tensor:
     """The weight of an output of one element: 1."""
-    kind, shape = tensor._kind, tensor._array.shape
-    if shape and tensor.numel() != 1:
+    kind, shape = engine.kind_of_edge(edge), engine.shape_of(edge)
+    if shape and prod(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if kind.dtype.category == dtypes.COMPLEX:
-        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind.dtype}")
     array = kind.backend.copy(kind.one._array)  # a hook may write to it
     return engine.wrap(array if not shape else kind.backend.xp.reshape(array, shape), kind)

@@ -246,7 +246,7 @@ class Task:
         made = {}
         while arrived:
             edge, gradient = arrived.popitem()
-            kind = _kind_of(edge)
+            kind = kind_of_edge(edge)
             if type(gradient) is not kind.array_type:
                 gradient = kind.backend.wrap(gradient)
             made[edge] = wrap(gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient), kind)
@@ -505,10 +505,12 @@ def edge_of(each: Any) -> Any:
 
 
 def shape_of(edge: Any) -> tuple[int, ...]:
+    """The shape of the gradient that an edge takes."""
     return edge.shape if isinstance(edge, (Node, Output)) else edge._array.shape  # type: ignore[no-any-return]
 
 
-def _kind_of(edge: Any) -> Kind:
+def kind_of_edge(edge: Any) -> Kind:
+    """The kind of the gradient that an edge takes."""
     return edge.kind if isinstance(edge, (Node, Output)) else edge._kind  # type: ignore[no-any-return]
 
 

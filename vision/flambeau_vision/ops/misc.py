@@ -108,7 +108,7 @@ class Conv2dNormActivation(_ConvNormActivation):
         >>> Conv2dNormActivation(3, 8)
         Conv2dNormActivation(
           (0): Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)
-          (1): BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+          (1): BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
           (2): ReLU(inplace=True)
         )
     """

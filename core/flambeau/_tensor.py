@@ -419,9 +419,9 @@ class Tensor:
         return tensor_str(self, tensor_contents=tensor_contents)
 
     def __format__(self, spec: str) -> str:
-        if not self._array.ndim and not self._requires_grad and type(self) is Tensor:
-            return format(self.item(), spec)
-        return object.__format__(self, spec)
+        from .printing import format_tensor
+
+        return format_tensor(self, spec)
 
     def __dir__(self) -> Sequence[str]:
         return sorted({*dir(type(self)), *self.__dict__})

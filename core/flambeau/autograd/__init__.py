@@ -14,13 +14,15 @@ from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function, NestedIOFunction
 from .gradcheck import gradcheck, gradgradcheck
 from .modes import (
-    Mode,
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from .variable import Variable
 
@@ -135,47 +137,6 @@ def variable(*args: Any, **kwargs: Any) -> None:
 
 
 variable.Variable = Variable  # type: ignore[attr-defined]  # the module of this name, which the function hides, has it
-
-
-class set_multithreading_enabled(Mode):
-    """Accepted, as a function and as a context: a backward pass runs in the thread that asks for it."""
-
-    def __init__(self, mode: bool) -> None:
-        self.mode, self._previous = bool(mode), _multithreading["enabled"]
-        _multithreading["enabled"] = self.mode
-
-    def clone(self) -> set_multithreading_enabled:
-        return type(self)(self.mode)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        _multithreading["enabled"] = self._previous
-
-
-_multithreading = {"enabled": True}
-
-
-def is_multithreading_enabled() -> bool:
-    """What :class:`set_multithreading_enabled` was last told."""
-    return _multithreading["enabled"]
-
-
-class enforce_grad_layout_policy(Mode):
-    """Accepted, as a function and as a context: gradients are laid out as they are computed."""
-
-    def __init__(self, mode: bool = True) -> None:
-        self.mode = bool(mode)
-
-    def clone(self) -> enforce_grad_layout_policy:
-        return type(self)(self.mode)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        pass
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "enable_grad", "enforce_grad_layout_policy", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_multithreading_enabled", "no_grad", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
 
 _grad = ContextVar("grad_enabled", default=True)
 _inference = ContextVar("inference_mode", default=False)
@@ -178,3 +181,41 @@ class inference_mode(Mode):
         _inference.set(inference)
         if self.mode:
             op.return_to_fast_path()
+
+
+class _Setting(Mode):
+    """A switch of PyTorch's engine that ours has no use for: remembered, and back again at the end of the context."""
+
+    value = ContextVar("setting", default=True)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode, self._previous = bool(mode), self.value.get()
+        self.value.set(self.mode)
+
+    def __call__(self, function: _F) -> _F:
+        self.value.set(self._previous)
+        return super().__call__(function)
+
+    def clone(self) -> _Setting:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        self.value.set(self._previous)
+
+
+class set_multithreading_enabled(_Setting):
+    """Accepted, as a function and as a context: a backward pass runs in the thread that asks for it."""
+
+    value = ContextVar("multithreading", default=True)
+
+
+class enforce_grad_layout_policy(_Setting):
+    """Accepted, as a function and as a context: gradients are laid out as they are computed."""
+
+    value = ContextVar("grad_layout", default=True)
+
+
+is_multithreading_enabled = set_multithreading_enabled.value.get

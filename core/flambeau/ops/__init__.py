@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     comparison,
     conversion,
     convolution,
+    distance,
     dropping,
     error_function,
     indexing,

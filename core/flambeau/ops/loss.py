@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from .. import dtypes
 from ..op import op
+from ..overrides import wanted
 from .._tensor import Tensor, alias
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
 
-__all__ = ["check_reduction", "cross_entropy", "mse_loss", "nll_loss"]
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "check_reduction", "cross_entropy", "huber_loss", "mse_loss",
+    "nll_loss", "reduced", "smooth_l1_loss",
+]  # fmt: skip
 
 
 def check_reduction(reduction: str) -> None:
@@ -29,13 +32,6 @@ def reduced(values: Tensor, reduction: str) -> Tensor:
 
 def _reduced_array(xp: Any, values: Any, reduction: str) -> Any:
     return values if reduction == "none" else xp.mean(values) if reduction == "mean" else xp.sum(values)
-
-
-def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    if input._array.shape != target._array.shape:
-        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-                      "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-                      stacklevel=3)  # fmt: skip
 
 
 # --- squared error ------------------------------------------------------------------------------------------------
@@ -63,8 +59,126 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     tensor(2.)
     """
     check_reduction(reduction)
-    _warn_of_sizes(input, target)
     return _mse_loss(input, target, reduction)  # type: ignore[no-any-return]
+
+
+# --- other losses of one element each -----------------------------------------------------------------------------
+
+
+def _scaled(g: Any, slope: Any, reduction: str) -> Any:
+    """The gradient of each loss, given that of what they were reduced to."""
+    return slope * (g * (1.0 / prod(slope.shape)) if reduction == "mean" else g)
+
+
+def _smooth_l1_forward(xp: Any, input: Any, target: Any, /, reduction: str, beta: float) -> Any:
+    error = xp.abs(input - target)
+    return _reduced_array(xp, xp.where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta), reduction)
+
+
+def _huber_forward(xp: Any, input: Any, target: Any, /, reduction: str, delta: float) -> Any:
+    error = xp.abs(input - target)
+    return _reduced_array(xp, xp.where(error <= delta, 0.5 * error * error, delta * (error - 0.5 * delta)), reduction)
+
+
+_smooth_l1 = op(
+    "smooth_l1_loss", _smooth_l1_forward, promote="arithmetic", public=False, method=False, out=False,
+    input=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
+    target=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
+)  # fmt: skip
+_huber = op(
+    "huber_loss", _huber_forward, promote="arithmetic", public=False, method=False, out=False,
+    input=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(input - target, -delta, delta), reduction),
+    target=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(target - input, -delta, delta), reduction),
+)  # fmt: skip
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """Squared error near 0, absolute error beyond ``beta`` (Girshick 2015, "Fast R-CNN")."""
+    check_reduction(reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return _smooth_l1(input, target, reduction, beta) if beta else reduced((input - target).abs(), reduction)
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """Squared error near 0, ``delta`` times absolute error beyond ``delta`` (Huber 1964)."""
+    check_reduction(reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    return _huber(input, target, reduction, delta)  # type: ignore[no-any-return]
+
+
+# --- binary cross entropy -----------------------------------------------------------------------------------------
+
+
+def _bce_forward(xp: Any, input: Any, target: Any, weight: Any = None, /, reduction: str = "mean") -> Any:
+    if input.size and not bool(xp.all((input >= 0) & (input <= 1))):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    yes, no = xp.clip(xp.log(input), -100.0, None), xp.clip(xp.log1p(-input), -100.0, None)
+    losses = (target - 1) * no - target * yes
+    return _reduced_array(xp, losses if weight is None else losses * weight, reduction)
+
+
+def _bce_input(F: Any, g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
+    slope = (input - target) / F.clamp(input * (1 - input), 1e-12, None)
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+def _bce_target(F: Any, g: Any, input: Any, weight: Any, reduction: str) -> Any:
+    slope = F.clamp(F.log1p(-input), -100.0, None) - F.clamp(F.log(input), -100.0, None)
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+def _logits_forward(
+    xp: Any, input: Any, target: Any, weight: Any = None, pos_weight: Any = None, /, reduction: str = "mean"
+) -> Any:
+    below = xp.maximum(-input, xp.zeros((), dtype=input.dtype)) + xp.log1p(xp.exp(-xp.abs(input)))
+    losses = (1 - target) * input + (below if pos_weight is None else ((pos_weight - 1) * target + 1) * below)
+    return _reduced_array(xp, losses if weight is None else losses * weight, reduction)
+
+
+def _logits_input(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    above = F.sigmoid(input)
+    slope = above - target if pos_weight is None else (1 - target) + ((pos_weight - 1) * target + 1) * (above - 1)
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+def _logits_target(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    slope = -input if pos_weight is None else (pos_weight - 1) * F.softplus(-input, 1.0, 20.0) - input
+    slope = slope + 0 * target
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+_bce = op(
+    "binary_cross_entropy", _bce_forward, promote="accumulate", public=False, method=False, out=False,
+    input=lambda F, g, input, target, weight, reduction: _bce_input(F, g, input, target, weight, reduction),
+    target=lambda F, g, input, weight, reduction: _bce_target(F, g, input, weight, reduction),
+)  # fmt: skip
+_bce_with_logits = op(
+    "binary_cross_entropy_with_logits", _logits_forward, promote="accumulate", public=False, method=False, out=False,
+    input=lambda F, g, input, target, weight, pos_weight, reduction: _logits_input(
+        F, g, input, target, weight, pos_weight, reduction),
+    target=lambda F, g, input, target, weight, pos_weight, reduction: _logits_target(
+        F, g, input, target, weight, pos_weight, reduction),
+)  # fmt: skip
+
+
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
+    """The cross entropy of probabilities and the probabilities that were right; logarithms count as at least -100."""
+    check_reduction(reduction)
+    if input.dtype is not target.dtype and not wanted((input, target)):
+        raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
+    return _bce(input, target, weight, reduction)  # type: ignore[no-any-return]
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """The cross entropy of sigmoids and the probabilities that were right, without overflow."""
+    check_reduction(reduction)
+    if target.dtype is not input.dtype:
+        target = target.to(input.dtype)  # type: ignore[attr-defined]
+    return _bce_with_logits(input, target, weight, pos_weight, reduction)  # type: ignore[no-any-return]
 
 
 # --- negative log likelihood --------------------------------------------------------------------------------------

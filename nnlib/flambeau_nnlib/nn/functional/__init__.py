@@ -11,13 +11,17 @@ from __future__ import annotations
 from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from flambeau.ops.linear import linear
 
-from . import activation, dropout as dropping, loss, normalization, padding, pooling
+from . import activation, distance, loss, margin_loss, normalization, padding, pooling
+from . import dropout as dropping
 from .activation import *  # noqa: F403
+from .distance import *  # noqa: F403
 from .dropout import *  # noqa: F403
 from .loss import *  # noqa: F403
+from .margin_loss import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pooling import *  # noqa: F403
 
 __all__ = ["bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
-__all__ += activation.__all__ + dropping.__all__ + loss.__all__ + normalization.__all__ + padding.__all__ + pooling.__all__
+for _module in (activation, distance, dropping, loss, margin_loss, normalization, padding, pooling):
+    __all__ += _module.__all__

@@ -1,22 +1,69 @@
-"""Losses.
+"""Losses: of numbers, probabilities and classes.
 
 ``size_average`` and ``reduce`` are how ``reduction`` was spelled before PyTorch 0.4.1.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
+from typing import TYPE_CHECKING
+
+import flambeau as torch
 from flambeau import Tensor
 from flambeau.ops import loss as ops
+from flambeau.ops.linear import linear
 
 from .._reduction import legacy_get_string
 
-__all__ = ["cross_entropy", "mse_loss", "nll_loss"]
+if TYPE_CHECKING:
+    from ..modules.linear_cross_entropy import LinearCrossEntropyOptions
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "gaussian_nll_loss", "huber_loss", "kl_div",
+    "l1_loss", "linear_cross_entropy", "mse_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss",
+]  # fmt: skip
 
 
-def _reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+def how_reduced(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that is asked for, in either spelling."""
     if size_average is None and reduce is None:
         return reduction
     return legacy_get_string(size_average, reduce)
+
+
+# --- errors of numbers --------------------------------------------------------------------------------------------
+
+
+def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead "
+            "to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str, by_weight: bool = True) -> Tensor:
+    """Losses times weights; their mean is over the sum of the weights."""
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    if reduction == "mean" and by_weight:
+        return (losses * weight).sum() / weight.sum()
+    return ops.reduced(losses * weight, reduction)
+
+
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The absolute error ``|input - target|``."""
+    _warn_of_sizes(input, target)
+    reduction = how_reduced(reduction, size_average, reduce)
+    errors = (input - target).abs()
+    return ops.reduced(errors, reduction) if weight is None else _weighted(errors, weight, input, reduction)
 
 
 def mse_loss(
@@ -29,7 +76,137 @@ def mse_loss(
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    return ops.mse_loss(input, target, _reduction(reduction, size_average, reduce))
+    _warn_of_sizes(input, target)
+    reduction = how_reduced(reduction, size_average, reduce)
+    return ops.mse_loss(input, target, reduction) if weight is None else _weighted((input - target) ** 2, weight, input, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:  # fmt: skip
+    """Squared error near 0, absolute error beyond ``beta`` (Girshick 2015, "Fast R-CNN")."""
+    _warn_of_sizes(input, target)
+    return ops.smooth_l1_loss(input, target, how_reduced(reduction, size_average, reduce), beta)
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Squared error near 0, ``delta`` times absolute error beyond ``delta`` (Huber 1964)."""
+    _warn_of_sizes(input, target)
+    if weight is None:
+        return ops.huber_loss(input, target, reduction, delta)
+    return _weighted(ops.huber_loss(input, target, "none", delta), weight, input, reduction, by_weight=False)
+
+
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Minus the log-likelihood of Poisson counts, whose rate (or its logarithm) is ``input``.
+
+    ``full`` adds Stirling's approximation of what does not depend on the rate.
+    """
+    reduction = how_reduced(reduction, size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not a valid value for reduction")
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return ops.reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """Minus the log-likelihood of normal values of mean ``input`` and variance ``var``, taken as at least ``eps``.
+
+    ``var`` is a number, or has the input's shape, or that shape with the last dimension missing or of length 1.
+    Nix & Weigend (1994), "Estimating the mean and variance of the target probability distribution".
+    """
+    if isinstance(var, float):
+        var = torch.full_like(input, var)
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif var.ndim != input.ndim or sum(v for n, v in zip(input.size(), var.size(), strict=True) if n != v) != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    var = var.clone()
+    with torch.no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return ops.reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+# --- probabilities ------------------------------------------------------------------------------------------------
+
+
+def kl_div(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:  # fmt: skip
+    """The Kullback-Leibler divergence of ``target`` from the log-probabilities ``input``.
+
+    ``reduction="batchmean"`` divides by the size of the batch, which is the definition; "mean", by all elements.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.kl_div(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.5, 0.5]]), reduction="batchmean")
+    tensor(0.)
+    """
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
+            "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
+            "the next major release.",
+            stacklevel=2,
+        )
+    reduction = how_reduced(reduction, size_average, reduce)
+    losses = target.exp() * (target - input) if log_target else torch.xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return losses.sum() / input.shape[0] if input.dim() else losses.sum()
+    return ops.reduced(losses, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """The cross entropy of probabilities ``input`` and the probabilities that were right.
+
+    Raises ValueError where the shapes differ, RuntimeError where ``input`` is not within 0 and 1.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
+    tensor(0.6931)
+    """
+    reduction = how_reduced(reduction, size_average, reduce)
+    if target.size() != input.size():
+        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+                         "Please ensure they have the same size.")  # fmt: skip
+    return ops.binary_cross_entropy(input, target, weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The cross entropy of ``sigmoid(input)`` and the probabilities that were right, without overflow.
+
+    ``pos_weight`` is what right answers count for, class by class.
+    """
+    reduction = how_reduced(reduction, size_average, reduce)
+    if target.size() != input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
+
+
+# --- classes ------------------------------------------------------------------------------------------------------
 
 
 def nll_loss(
@@ -40,7 +217,7 @@ def nll_loss(
 
     Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``.  Targets equal to ``ignore_index`` count nothing.
     """
-    return ops.nll_loss(input, target, weight, ignore_index, _reduction(reduction, size_average, reduce))
+    return ops.nll_loss(input, target, weight, ignore_index, how_reduced(reduction, size_average, reduce))
 
 
 def cross_entropy(
@@ -55,5 +232,26 @@ def cross_entropy(
     >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
     tensor(0.6931)
     """
-    reduction = _reduction(reduction, size_average, reduce)
+    reduction = how_reduced(reduction, size_average, reduce)
     return ops.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def linear_cross_entropy(
+    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None,
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
+    options: LinearCrossEntropyOptions | None = None,
+) -> Tensor:  # fmt: skip
+    """The cross entropy of ``linear(input, linear_weight, linear_bias)`` and ``target``.
+
+    Shapes: input ``(N, in_features)`` or ``(in_features,)``, linear_weight ``(C, *, in_features)``, target ``(N, *)`` or ``()``
+    of classes, or of probabilities ``(N, C, *)``.
+    """
+    outputs = linear_weight.shape[:-1]
+    flat = linear_weight.flatten(0, -2)
+    logits = linear(input, flat, None if linear_bias is None else linear_bias.flatten())
+    if len(outputs) > 1:
+        logits = logits.unflatten(-1, outputs)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight=weight, reduction=reduction, ignore_index=ignored, label_smoothing=label_smoothing
+    )

@@ -1,0 +1,55 @@
+"""Functions of numbers that NumPy has itself: parts of complex numbers, angles, pairs of numbers, integers' divisors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from flambeau.op import OPS
+
+from .kernels import KERNELS, kernel
+
+KERNELS.update({
+    "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign, "nextafter": np.nextafter, "logaddexp": np.logaddexp,
+    "logaddexp2": np.logaddexp2, "heaviside": np.heaviside, "gcd": np.gcd, "lcm": np.lcm, "fmax": np.fmax, "fmin": np.fmin,
+    "isneginf": np.isneginf, "isposinf": np.isposinf,
+})  # fmt: skip
+
+
+# --- complex numbers ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def complex(input: Any, imag: Any) -> Any:
+    made = np.empty(np.broadcast_shapes(input.shape, imag.shape), np.result_type(input.dtype, np.complex64))
+    made.real, made.imag = input, imag
+    return made
+
+
+@kernel
+def view_as_real(input: Any) -> Any:
+    return input[..., None].view(input.real.dtype)
+
+
+@kernel
+def view_as_complex(input: Any) -> Any:
+    return input.view(np.complex128 if input.dtype == np.float64 else np.complex64)[..., 0]
+
+
+@kernel
+def complex_of_pairs(input: Any) -> Any:
+    return complex(input[..., 0], input[..., 1])
+
+
+KERNELS["pairs_of_complex"] = view_as_real
+
+
+@kernel
+def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
+    made = input.copy()
+    shown = KERNELS[view](made, *params) if view in _MEMORY_VIEWS else OPS[view].forward(np, made, *params)
+    shown[...] = value
+    return made
+
+
+_MEMORY_VIEWS = {"view_as_real", "view_as_complex"}  # their array-API forwards copy

@@ -508,7 +508,7 @@ GEOMETRIC = {
     "affine": lambda: v2.RandomAffine(20, (0.1, 0.1), (0.8, 1.2), 10),
     "perspective": lambda: v2.RandomPerspective(p=1.0),
     "zoom out": lambda: v2.RandomZoomOut(p=1.0),
-    "elastic": lambda: v2.ElasticTransform(sigma=3.0),
+    "elastic": lambda: v2.ElasticTransform(alpha=20.0, sigma=3.0),
     "IoU crop": lambda: v2.RandomIoUCrop(),
     "scale jitter": lambda: v2.ScaleJitter((60, 80)),
     "shortest size": lambda: v2.RandomShortestSize([30, 40], 60),

@@ -85,6 +85,7 @@ for _name, _target in _FACES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
+    from ._functions import *
     from flambeau_nnlib import amp, distributed, distributions, hub, multiprocessing, nn, optim
 
 

@@ -19,14 +19,17 @@ from .size import Size
 from .storage import Storage
 
 if TYPE_CHECKING:
+    from ._members import Members
     from .dtypes import dtype
+else:
+    Members = object
 
 __all__ = ["Tensor", "alias", "wrap"]
 
 new = object.__new__
 
 
-class Tensor:
+class Tensor(Members):
     """A multi-dimensional array of elements of one dtype, on one device, that remembers how it was computed.
 
     Use :func:`torch.tensor` to make one from data.  ``Tensor(2, 3)`` is the constructor of old: uninitialised float32

@@ -14,7 +14,7 @@ import inspect
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from . import dtypes
 from .autograd.engine import anomaly, unpack_tensor
@@ -184,6 +184,7 @@ def op(
     record = OPS[name] = Op(name, forward, {"promote": promote, **options_and_rules}, rules)
     made = record.function = _lazy(name, lambda: _function_source(record))
     made.__doc__ = doc
+    made.__signature__ = _signature(record)  # type: ignore[attr-defined]
     if record.differentiable:
         record.record = _lazy(f"record_{name}", lambda: _record_source(record))
     _publish(name, made, public=public, method=method, aliases=aliases, dunders=())
@@ -196,8 +197,22 @@ def op(
 _OPTIONS = {"apart", "real_is_identity", "view", "results", "result_promotions", "many", "out", "signature", "joint", "backward_name"}
 
 
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@overload
+def composite(function: C) -> C: ...
+
+
+@overload
 def composite(
-    function: Callable[..., Any] | None = None,
+    *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (), dunders: Sequence[str] = (),
+    public: bool = True,
+) -> Callable[[C], C]: ...  # fmt: skip
+
+
+def composite(
+    function: Any = None,
     *,
     inplace: bool = False,
     method: bool = True,
@@ -211,9 +226,13 @@ def composite(
     The first parameter is the tensor that is ``self`` in the method.
     """
     if function is None:
-        return lambda each: composite(
-            each, inplace=inplace, method=method, out=out, aliases=aliases, dunders=dunders, public=public
-        )
+        return lambda each: _publish_composite(each, inplace, method, out, aliases, dunders, public)
+    return _publish_composite(function, inplace, method, out, aliases, dunders, public)
+
+
+def _publish_composite(
+    function: Any, inplace: bool, method: bool, out: bool, aliases: Sequence[str], dunders: Sequence[str], public: bool
+) -> Any:
     name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
     made = with_out(function) if out else function
     _publish(name, made, public=public, method=method, aliases=aliases, dunders=dunders)
@@ -247,7 +266,9 @@ def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
         elif dunder.startswith("__r") and record.name not in ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"):
             setattr(Tensor, dunder, _reflected(record, dunder))
         else:
-            setattr(Tensor, dunder, _lazy(dunder, lambda name=dunder: _function_source(record, name)))
+            operator = _lazy(dunder, lambda name=dunder: _function_source(record, name))  # type: ignore[misc]
+            operator.__signature__ = _signature(record, with_out=False)  # type: ignore[attr-defined]
+            setattr(Tensor, dunder, operator)
 
 
 def _reflected(record: Op, name: str) -> Callable[..., Any]:
@@ -261,11 +282,18 @@ def _reflected(record: Op, name: str) -> Callable[..., Any]:
     return operator
 
 
-def _signature(record: Op) -> inspect.Signature:
-    """The public signature, for ``inspect``, documentation and the stub file."""
-    scope: dict[str, Any] = {}
-    exec(f"def f({_declaration(record)}): pass", NAMESPACE, scope)
-    return inspect.signature(scope["f"])
+def _signature(record: Op, with_out: bool = True) -> inspect.Signature:
+    """The public signature, for ``inspect``, documentation and the stub files."""
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    made = []
+    for part in (_declaration(record) if with_out else record.signature).split(", "):
+        name, has_default, _ = part.partition("=")
+        if name == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+            continue
+        default = record.defaults.get(name) if has_default else inspect.Parameter.empty
+        made.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(made, __validate_parameters__=False)
 
 
 def _declaration(record: Op) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
-from . import kernels, kernels_conv, kernels_pool  # noqa: F401  (kernels register themselves)
+from . import kernels, kernels_conv, kernels_pool, kernels_special  # noqa: F401  (kernels register themselves)
 
 __all__ = ["NumpyBackend"]
 

@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     arithmetic,
     blocks,
     comparison,
+    complex,
     conversion,
     convolution,
     distance,

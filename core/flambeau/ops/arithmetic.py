@@ -160,8 +160,8 @@ def _pow_grad_base(F: Any, g: Any, input: Any, other: Any) -> Any:
 
 def _pow_grad_exponent(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
     at_zero = (input == 0) & (F.real(other) >= 0)
-    safe = F.where(at_zero, F.ones_like(input), input)
-    return g * F.conj(F.where(at_zero, F.zeros_like(out), out * F.log(safe)))
+    slope = out * F.log(F.where(at_zero, 1.0, input))
+    return g * F.conj(F.where(at_zero, 0.0, slope))
 
 
 _pow = op(

@@ -214,6 +214,9 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
+op("is_complex", _is_complex_array, public=False, method=False, out=False)  # for derivative rules on raw arrays
+
+
 @composite(method=False)
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""

@@ -264,9 +264,11 @@ class Tensor(Members):
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._array.shape != self._array.shape:
-                raise RuntimeError(f"assigned grad has data of a different size: expected {list(self.shape)}, got {list(value.shape)}")
+                raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                                   f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size")  # fmt: skip
             if value.dtype is not self.dtype:
-                raise RuntimeError(f"assigned grad has data of a different type: expected {self.dtype}, got {value.dtype}")
+                raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'. "
+                                   "Please ensure that the gradient and the tensor have the same dtype")  # fmt: skip
             if value.device != self.device:
                 raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
         self._grad = value
@@ -325,7 +327,8 @@ class Tensor(Members):
         if self._view is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
                                "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
-                               "buckets, and hence detach_() cannot be called on these gradients.")  # fmt: skip
+                               "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to "
+                               "the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")  # fmt: skip
         self._node, self._requires_grad = None, False
         return self
 

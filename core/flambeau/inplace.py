@@ -14,11 +14,11 @@ from typing import Any
 from . import dtypes
 from .autograd.modes import _grad, is_inference_mode_enabled
 from .autograd.node import Node, Output, next_seq
-from .autograd.saved import short_name
+from .autograd.saved import SAVE_HOOKS, short_name
 from .storage import Storage
 from ._tensor import Tensor, alias
 
-__all__ = ["IN_CUSTOM_FUNCTION", "assign", "check_writable", "give_history", "in_place", "rebase", "with_out"]
+__all__ = ["IN_CUSTOM_FUNCTION", "assign", "check_writable", "give_history", "in_place", "rebase", "snapshot", "with_out"]
 
 IN_CUSTOM_FUNCTION = "in a custom Function"  # in place of True or False, for how a view came about
 
@@ -46,8 +46,6 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
 
 def snapshot(self: Tensor) -> Tensor:
     """The tensor as it is, under another name: the argument of the operation that will overwrite it."""
-    from .op import SAVE_HOOKS
-
     before = alias(self)
     before._node, before._requires_grad = self._node, self._requires_grad
     if SAVE_HOOKS and _grad.get():  # hooks must not be shown what will change
@@ -85,6 +83,8 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
         if kernel is None or type(self) not in FAST:
             return False
         recording = _grad.get()
+        if self._inference or (self._view is not None and recording and _root(self)._requires_grad):
+            return False
         if (self._requires_grad and recording) or (name in ops.OPS and kind[name][1] is not kind):
             return False
         arrays = []
@@ -146,13 +146,13 @@ def check_writable(tensor: Tensor, used: str = "is being used") -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
             "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    if not tensor._requires_grad or not _grad.get():
+    if not _grad.get():
         return
-    if tensor._view is not None:
+    if tensor._view is not None and (tensor._requires_grad or _root(tensor)._requires_grad):
         _check_view(tensor)
-        if _root(tensor)._node is None:
+        if tensor._requires_grad and _root(tensor)._node is None:
             raise RuntimeError(f"a view of a leaf Variable that requires grad {used} in an in-place operation.")
-    if tensor._node is None:
+    if tensor._requires_grad and tensor._node is None:
         raise RuntimeError(f"a leaf Variable that requires grad {used} in an in-place operation.")
 
 

@@ -17,7 +17,7 @@ from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, TypeVar, overload
 
 from . import dtypes
-from .autograd.engine import anomaly, unpack_tensor
+from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, unpack_tensor
 from .autograd.modes import _grad
 from .autograd.node import Node, Output, next_seq, remember_trace
 from .devices import Kind
@@ -586,15 +586,15 @@ def save(tensor: Tensor) -> Any:
     storage = tensor._storage
     if SAVE_HOOKS:
         return SAVE_HOOKS[-1](tensor)
+    if tensor._inference:
+        refuse_inference()
     return tensor, tensor._array, (0 if storage is None else storage.version)
-
-
-SAVE_HOOKS: list[Callable[[Tensor], Any]] = []  # pack functions of saved_tensors_hooks, innermost last
 
 
 def save_output(result: Tensor, index: int) -> Any:
     """A result as its own node keeps it: by an alias without history, so that no reference cycle arises."""
     holder = alias(result)
+    holder._storage = result._storage or result._own_storage()
     holder.__dict__["_output_of"] = index
     return save(holder)
 

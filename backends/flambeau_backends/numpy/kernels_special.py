@@ -12,7 +12,7 @@ from .kernels import KERNELS, kernel
 KERNELS.update({
     "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign, "nextafter": np.nextafter, "logaddexp": np.logaddexp,
     "logaddexp2": np.logaddexp2, "heaviside": np.heaviside, "gcd": np.gcd, "lcm": np.lcm, "fmax": np.fmax, "fmin": np.fmin,
-    "isneginf": np.isneginf, "isposinf": np.isposinf,
+    "isneginf_real": np.isneginf, "isposinf_real": np.isposinf,
 })  # fmt: skip
 
 
@@ -53,3 +53,9 @@ def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> 
 
 
 _MEMORY_VIEWS = {"view_as_real", "view_as_complex"}  # their array-API forwards copy
+
+
+@kernel
+def frexp(input: Any) -> Any:
+    mantissa, exponent = np.frexp(input)
+    return mantissa, exponent.astype(np.int64)

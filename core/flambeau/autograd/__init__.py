@@ -68,7 +68,7 @@ def backward(
     if grad_tensors is None and grad_variables is None and inputs is None and hasattr(tensors, "_requires_grad"):
         roots = [_root(tensors, None, 0)]
     else:
-        inputs = None if inputs is None else _inputs("'inputs' argument to backward()", inputs)
+        inputs = None if inputs is None else _inputs("`inputs` argument to `backward()`", inputs)
         roots = _roots(_sequence(tensors), grad_variables if grad_tensors is None else grad_tensors)
     retain_graph = retain_variables if retain_graph is None else retain_graph
     engine.run(roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph),
@@ -126,7 +126,8 @@ def grad(
     if materialize_grads:
         result = [_zeros_like(each, create_graph) if g is None else g for g, each in zip(result, inputs, strict=True)]
     elif not allow_unused and any(each is None for each in result):
-        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
+        index = next(index for index, each in enumerate(result) if each is None)
+        raise RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
                            "allow_unused=True if this is the desired behavior.")  # fmt: skip
     return tuple(result)
 
@@ -171,9 +172,9 @@ def _zeros_like(input: Any, requires_grad: bool) -> Tensor:
 def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
     """Pair the edge of each output with its weight, checked."""
     weights = _sequence(weights) or (None,) * len(outputs)
-    if len(weights) != len(outputs):
+    if len(weights) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(weights)} gradients")
-    return [_root(each, weight, index) for index, (each, weight) in enumerate(zip(outputs, weights, strict=True))]
+    return [_root(each, weight, index) for index, (each, weight) in enumerate(zip(outputs, weights, strict=False))]
 
 
 def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:

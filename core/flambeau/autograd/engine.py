@@ -300,8 +300,7 @@ class Task:
         """The hooks of the node's output tensors, and those tensors' own ``grad``, where it is retained."""
         gradients = self.wrapped(node, gradient)
         for index, table in hooks.tensor.items():
-            if gradients[index] is not None:
-                gradients[index] = call_hooks(table.values(), gradients[index])
+            gradients[index] = call_hooks(table.values(), gradients[index])
         for index, reference in hooks.retain.items():
             tensor = reference()
             if tensor is not None and gradients[index] is not None:
@@ -381,8 +380,8 @@ class Task:
 # --- hooks and leaves ---------------------------------------------------------------------------------------------
 
 
-def call_hooks(hooks: Iterable[Callable[..., Any]], gradient: Tensor) -> Tensor:
-    """Let each hook look at the gradient and replace it."""
+def call_hooks(hooks: Iterable[Callable[..., Any]], gradient: Tensor | None) -> Any:
+    """Let each hook look at the gradient (None where there is none) and replace it."""
     from .._tensor import Tensor
 
     for hook in list(hooks):
@@ -390,6 +389,8 @@ def call_hooks(hooks: Iterable[Callable[..., Any]], gradient: Tensor) -> Tensor:
         if replaced is not None:
             if not isinstance(replaced, Tensor):
                 raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+            if gradient is None:
+                raise RuntimeError("can't replace a None gradient with a non-None value")
             if replaced._array.shape != gradient._array.shape:
                 raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
             if replaced._kind.dtype is not gradient._kind.dtype:

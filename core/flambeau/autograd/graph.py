@@ -12,6 +12,7 @@ from ..hooks import RemovableHandle
 from .engine import current_task
 from .modes import no_grad
 from .node import Node, Output, accumulator, next_seq, survey
+from .saved import SAVE_HOOKS
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -131,16 +132,12 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> Any:
-        from ..op import SAVE_HOOKS
-
         if _refusal:
             raise RuntimeError(_refusal[-1])
         self._thread = threading.get_ident()
         SAVE_HOOKS.append(self._pack)
 
     def __exit__(self, *exception: object) -> None:
-        from ..op import SAVE_HOOKS
-
         SAVE_HOOKS.remove(self._pack)
 
     def _pack(self, tensor: Tensor) -> Any:
@@ -150,8 +147,9 @@ class saved_tensors_hooks:
         with no_grad():
             packed = self.pack_hook(tensor)
         if tensor._version != version:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can "
-                               "not be modified by in-place operations in order to ensure correctness.")  # fmt: skip
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                               "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
+                               "an issue if you need to perform in-place operations on the input to a pack hook.")  # fmt: skip
         return (_Packed(packed, self.unpack_hook, tensor),)
 
 
@@ -264,8 +262,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[saved_tensors_hooks]:
     >>> x.grad
     tensor([2., 2.])
     """
-    from ..op import SAVE_HOOKS
-
     if any(isinstance(getattr(each, "__self__", None), _AllowMutation) for each in SAVE_HOOKS):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     copies = _AllowMutation()

@@ -56,7 +56,8 @@ class Node:
     # --- the public face ---
 
     def name(self) -> str:
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _NAMESPACED else name
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -165,6 +166,7 @@ class AccumulateGrad(Node):
 
 
 RELEASED = ("released",)
+_NAMESPACED = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # what PyTorch calls by their C++ names
 survey = {"wanted": False}  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
 running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 

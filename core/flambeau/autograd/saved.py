@@ -7,6 +7,7 @@ An output is held by an alias without history (``_output_of`` in its ``__dict__`
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .node import RELEASED, Node, Output
@@ -14,9 +15,10 @@ from .node import RELEASED, Node, Output
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["anomaly", "check_saved", "unpack_array", "unpack_tensor"]
+__all__ = ["SAVE_HOOKS", "anomaly", "check_saved", "unpack_array", "unpack_tensor"]
 
 anomaly = {"enabled": False, "check_nan": True}
+SAVE_HOOKS: list[Callable[[Any], Any]] = []  # pack functions of saved_tensors_hooks, innermost last
 
 
 def unpack_array(saved: Any, node: Node) -> Any:
@@ -94,6 +96,12 @@ def _refuse_modified(holder: Tensor, shape: list[int], now: int, version: int, n
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{holder.type()} {shape}]{what} is at version {now}; expected version {version} instead. Hint: {hint}"  # type: ignore[attr-defined]
     )
+
+
+def refuse_inference() -> NoReturn:
+    raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                       "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+                       "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")  # fmt: skip
 
 
 def short_name(node: Node) -> str:

@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     convolution,
     distance,
     dropping,
+    elementary,
     error_function,
     indexing,
     joining,

@@ -251,10 +251,23 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
 _lerp = op(
     "lerp", lambda xp, input, end, weight: xp.where(
         xp.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
-    promote="arithmetic", public=False, method=False,
+    promote="arithmetic", public=False, method=False, backward_name="LerpBackward1",
     input=lambda F, g, weight: g * F.conj(1 - weight),
     end=lambda F, g, weight: g * F.conj(weight),
     weight=lambda F, g, input, end: g * F.conj(end - input),
+)  # fmt: skip
+
+
+def _lerp_scalar_forward(xp: Any, input: Any, end: Any, /, weight: Any) -> Any:
+    if abs(weight) < 0.5:
+        return input + weight * (end - input)
+    return end - (end - input) * (1 - weight)
+
+
+_lerp_scalar = op(
+    "lerp_scalar", _lerp_scalar_forward, promote="arithmetic", public=False, method=False, backward_name="LerpBackward0",
+    input=lambda F, g, weight: g * (1 - weight),
+    end=lambda F, g, weight: g * weight,
 )  # fmt: skip
 
 
@@ -263,4 +276,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """Linear interpolation: ``input + weight * (end - input)``, exact at both ends."""
     if input.dtype is not end.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    if type(weight) in input._kind.scalars:
+        return _lerp_scalar(input, end, weight)  # type: ignore[no-any-return]
     return _lerp(input, end, weight)  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
-from ..inplace import assign, check_writable
+from ..inplace import assign, check_writable, snapshot
 from ..op import FAST, op
 from .._tensor import Tensor, wrap
 
@@ -182,23 +182,13 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     value = to_kind(src, self._kind)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)  # type: ignore
-    from ..autograd.modes import is_grad_enabled
-
-    if is_grad_enabled() and self._requires_grad and not value._requires_grad:
-        value = value + _detached_history(self)  # the old history ends here, as a recorded step
-    return assign(self, value)
+    return assign(self, _copied(snapshot(self), value))
 
 
-def _detached_history(self: Tensor) -> Tensor:
-    from .._tensor import alias
-
-    before = alias(self)
-    before._node, before._requires_grad = self._node, self._requires_grad
-    return _cut(before)  # type: ignore[no-any-return]
-
-
-_cut = op(
-    "cut_history", lambda xp, input: xp.zeros_like(input), public=False, method=False, out=False,
-    backward_name="CopyBackwards", input=lambda F, g: g * 0,
+_copied = op(
+    "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, backward_name="CopyBackwards",
+    doc="``src`` written over ``input``, of whose history nothing remains.",
+    input=lambda F, g: F.zeros_like(g),
+    src=lambda F, g: g,
 )  # fmt: skip
 Tensor.copy_ = _copy  # type: ignore[attr-defined]

@@ -1,0 +1,312 @@
+"""Models: the published numbers of weights and names of keys, shapes, and how weights are found and loaded."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import flambeau as torch
+from flambeau import nn
+from flambeau_vision import models
+from flambeau_vision.models._features import IntermediateLayerGetter
+
+# Published numbers of parameters, for models that are quick to build.
+PARAMETERS = {
+    "densenet121": 7_978_856,
+    "efficientnet_b0": 5_288_548,
+    "googlenet": 6_624_904,
+    "mnasnet0_5": 2_218_512,
+    "mobilenet_v2": 3_504_872,
+    "mobilenet_v3_large": 5_483_032,
+    "mobilenet_v3_small": 2_542_856,
+    "resnet18": 11_689_512,
+    "shufflenet_v2_x0_5": 1_366_792,
+    "shufflenet_v2_x1_0": 2_278_604,
+    "squeezenet1_0": 1_248_424,
+    "squeezenet1_1": 1_235_496,
+}
+OPTIONS = {"googlenet": {"aux_logits": False, "init_weights": False}}
+
+
+def count(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_number_of_parameters(name):
+    model = models.get_model(name, **OPTIONS.get(name, {}))
+    assert count(model) == PARAMETERS[name] == models.get_model_weights(name).DEFAULT.meta["num_params"]
+
+
+@pytest.mark.parametrize("name", [*PARAMETERS, "convnext_tiny"])
+def test_output_and_gradients(name):
+    torch.manual_seed(0)
+    model = models.get_model(name, num_classes=5, **OPTIONS.get(name, {})).eval()
+    output = model(torch.randn(1, 3, 64, 64))
+    assert output.shape == (1, 5)
+    output.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_keys_of_resnet():
+    state = models.resnet18(num_classes=3).state_dict()
+    assert len(state) == 122
+    assert list(state)[:6] == [
+        "conv1.weight",
+        "bn1.weight",
+        "bn1.bias",
+        "bn1.running_mean",
+        "bn1.running_var",
+        "bn1.num_batches_tracked",
+    ]
+    assert state["layer2.0.downsample.0.weight"].shape == (128, 64, 1, 1) and state["fc.weight"].shape == (3, 512)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "keys"),
+    [
+        ("squeezenet1_1", {}, ["features.3.squeeze.weight", "features.12.expand3x3.bias", "classifier.1.weight"]),
+        ("densenet121", {}, ["features.denseblock4.denselayer16.conv2.weight", "features.transition3.norm.weight"]),
+        ("mobilenet_v2", {}, ["features.1.conv.1.weight", "features.18.0.weight", "classifier.1.bias"]),
+        ("mobilenet_v3_small", {}, ["features.1.block.1.fc1.weight", "classifier.3.weight"]),
+        ("shufflenet_v2_x0_5", {}, ["stage2.0.branch1.0.weight", "stage4.3.branch2.6.bias", "conv5.1.weight"]),
+        ("mnasnet0_5", {}, ["layers.8.0.layers.3.weight", "classifier.1.weight"]),
+        ("efficientnet_b0", {}, ["features.2.0.block.2.fc2.bias", "features.8.1.running_var"]),
+        ("googlenet", {"init_weights": False}, ["inception4e.branch3.1.conv.weight", "aux2.fc2.bias"]),
+        ("convnext_tiny", {}, ["features.1.0.layer_scale", "features.6.1.weight", "classifier.0.bias"]),
+        ("vit_b_32", {"image_size": 32}, ["class_token", "encoder.layers.encoder_layer_11.mlp.3.bias", "heads.head.weight"]),
+    ],
+)
+def test_keys_of_other_models(name, options, keys):
+    state = models.get_model(name, **{"num_classes": 2, **options}).state_dict()
+    assert set(keys) <= set(state)
+
+
+def test_basic_block_by_hand():
+    torch.manual_seed(0)
+    block = models.resnet.BasicBlock(4, 4).eval()
+    x = torch.randn(1, 4, 5, 5)
+
+    def convolve(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        padded = np.pad(values, [(0, 0), (0, 0), (1, 1), (1, 1)])
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+        return np.einsum("nchwij,ocij->nohw", windows, weight)
+
+    scale = 1 / np.sqrt(1 + 1e-5)  # of a normalization that has seen nothing
+    hidden = np.maximum(convolve(x.numpy(), block.conv1.weight.detach().numpy()) * scale, 0)
+    expected = np.maximum(convolve(hidden, block.conv2.weight.detach().numpy()) * scale + x.numpy(), 0)
+    assert np.allclose(block(x).detach().numpy(), expected, atol=1e-4)
+
+
+def test_zero_init_residual_starts_as_identity():
+    stage = models.resnet18(num_classes=2, zero_init_residual=True).eval().layer1
+    x = torch.rand(1, 64, 4, 4)
+    assert torch.equal(stage(x), x)
+
+
+def test_dilated_resnet_keeps_resolution():
+    model = models.ResNet(models.resnet.Bottleneck, [1, 1, 1, 1], 2, replace_stride_with_dilation=[False, True, True])
+    features = IntermediateLayerGetter(model, {"layer2": "two", "layer4": "four"})
+    with torch.no_grad():
+        outputs = features(torch.randn(1, 3, 32, 32))
+    assert {name: tuple(value.shape) for name, value in outputs.items()} == {"two": (1, 512, 4, 4), "four": (1, 2048, 4, 4)}
+    with pytest.raises(ValueError, match=r"not present in model: \['layer9'\]"):
+        IntermediateLayerGetter(model, {"layer9": "x"})
+    with pytest.raises(ValueError, match="None or a 3-element tuple"):
+        models.ResNet(models.resnet.BasicBlock, [1, 1, 1, 1], replace_stride_with_dilation=[True])
+
+
+def test_alexnet_of_2017_has_the_same_weights():
+    recent, old = models.AlexNet(num_classes=3).eval(), models.AlexNet2017(num_classes=3).eval()
+    old.load_state_dict(recent.state_dict())
+    images = torch.randn(1, 3, 224, 224)
+    assert torch.equal(recent(images), old(images)) and not hasattr(old, "avgpool")
+    assert recent(torch.randn(1, 3, 100, 120)).shape == (1, 3)
+
+
+def test_auxiliary_classifiers_speak_in_training():
+    model = models.googlenet(num_classes=4, init_weights=False)
+    logits, second, first = model(torch.randn(2, 3, 64, 64))
+    assert logits.shape == second.shape == first.shape == (2, 4)
+    assert isinstance(model.eval()(torch.randn(1, 3, 64, 64)), torch.Tensor)
+
+
+def test_memory_efficient_densenet_gives_the_same_gradients():
+    torch.manual_seed(0)
+    plain, efficient = (models.DenseNet(4, (2, 2), 8, num_classes=3, memory_efficient=saves) for saves in (False, True))
+    efficient.load_state_dict(plain.state_dict())
+    x = torch.randn(2, 3, 32, 32)
+    gradients = []
+    for model in (plain, efficient):
+        model(x).sum().backward()
+        gradients.append([parameter.grad.numpy() for parameter in model.parameters()])
+    assert all(np.allclose(a, b, atol=1e-4) for a, b in zip(*gradients, strict=True))
+
+
+def test_vision_transformer_wants_its_size():
+    model = models.VisionTransformer(16, 8, num_layers=1, num_heads=2, hidden_dim=8, mlp_dim=16, num_classes=3)
+    assert model(torch.randn(2, 3, 16, 16)).shape == (2, 3)
+    with pytest.raises(ValueError, match="Wrong image height! Expected 16 but got 24!"):
+        model(torch.randn(2, 3, 24, 16))
+    with pytest.raises(ValueError, match="indivisible by patch size"):
+        models.VisionTransformer(20, 8, 1, 1, 8, 8)
+
+
+def test_embeddings_of_places_are_interpolated():
+    small = models.VisionTransformer(16, 8, 1, 2, 8, 16, num_classes=3)
+    state = models.vision_transformer.interpolate_embeddings(32, 8, small.state_dict())
+    large = models.VisionTransformer(32, 8, 1, 2, 8, 16, num_classes=3)
+    large.load_state_dict(state)
+    old, new = small.encoder.pos_embedding, large.encoder.pos_embedding
+    assert torch.equal(old[:, 0], new[:, 0]) and torch.allclose(old[:, [1, 2, 3, 4]], new[:, [1, 4, 13, 16]], atol=1e-5)
+
+
+# Finding models and weights
+
+
+def test_listing_models():
+    names = models.list_models()
+    assert names == sorted(names) and {"resnet50", "vgg16_bn", "vit_h_14", "lraspp_mobilenet_v3_large"} <= set(names)
+    assert models.list_models(include="vgg*", exclude="*_bn") == ["vgg11", "vgg13", "vgg16", "vgg19"]
+    assert "fcn_resnet50" in models.list_models(module=models.segmentation)
+    assert "fcn_resnet50" not in models.list_models(module=models)
+    assert models.get_model_builder("ResNet18") is models.resnet18
+    with pytest.raises(ValueError, match="Unknown model resnet19"):
+        models.get_model("resnet19")
+
+
+def test_every_model_has_weights_of_its_own_classes():
+    for name in models.list_models():
+        weights = models.get_model_weights(name)
+        assert weights.DEFAULT.url.startswith("https://download.pytorch.org/models/")
+        assert weights.DEFAULT.url.endswith(".pth") and weights.DEFAULT.meta["num_params"] > 1_000_000
+        assert len(weights.DEFAULT.meta["categories"]) in (21, 91, 1000)
+
+
+def test_getting_weights():
+    weights = models.get_weight("ResNet50_Weights.IMAGENET1K_V2")
+    assert weights is models.ResNet50_Weights.DEFAULT and repr(weights) == "ResNet50_Weights.IMAGENET1K_V2"
+    assert weights.meta["categories"][207] == "golden retriever"
+    assert models.get_model_weights(models.resnet50) is models.ResNet50_Weights
+    with pytest.raises(ValueError, match=r"Unable to find weights ResNet50_Weights\.V9"):
+        models.get_weight("ResNet50_Weights.V9")
+
+
+def test_transforms_of_weights():
+    prepare = models.MobileNet_V2_Weights.IMAGENET1K_V2.transforms()
+    result = prepare(Image.new("RGB", (300, 400), (255, 0, 0)))
+    expected = (np.array([1.0, 0, 0]) - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+    assert result.shape == (3, 224, 224) and np.allclose(result[:, 0, 0].numpy(), expected, atol=1e-5)
+    assert prepare(torch.zeros(2, 3, 240, 250, dtype=torch.uint8)).shape == (2, 3, 224, 224)
+    assert "resize_size=[232]" in repr(prepare)
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """Stands for the net: the weights asked for, and what to answer."""
+    asked: list[tuple] = []
+    answers: dict[str, dict] = {}
+
+    def load(url, *args, **kwargs):
+        asked.append((url, kwargs))
+        return answers[url]
+
+    monkeypatch.setattr(torch.hub, "load_state_dict_from_url", load)
+    return asked, answers
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: models.squeezenet1_1(weights=models.SqueezeNet1_1_Weights.DEFAULT),
+        lambda: models.squeezenet1_1(weights="IMAGENET1K_V1", progress=False),
+        lambda: models.get_model("squeezenet1_1", weights="SqueezeNet1_1_Weights.IMAGENET1K_V1"),
+        lambda: models.squeezenet1_1(pretrained=True),
+        lambda: models.squeezenet1_1(True),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The parameter 'pretrained'")
+def test_weights_are_loaded(published, call):
+    asked, answers = published
+    source = models.squeezenet1_1()
+    answers[models.SqueezeNet1_1_Weights.DEFAULT.url] = source.state_dict()
+    model = call()
+    assert torch.equal(model.classifier[1].weight, source.classifier[1].weight)
+    assert len(asked) == 1 and asked[0][1]["check_hash"] is True
+
+
+def test_pretrained_warns_and_means_the_first_weights(published):
+    asked, answers = published
+    answers[models.MobileNet_V2_Weights.IMAGENET1K_V1.url] = models.mobilenet_v2().state_dict()
+    with pytest.warns(UserWarning, match="'pretrained' is deprecated"):
+        models.mobilenet_v2(pretrained=True)
+    assert asked[0][0].endswith("mobilenet_v2-b0353104.pth")
+
+
+def test_weights_that_do_not_fit(published):
+    with pytest.raises(ValueError, match="'num_classes' expected value 1000 but got 10 instead"):
+        models.resnet18(weights="DEFAULT", num_classes=10)
+    with pytest.raises(TypeError, match="expected ResNet18_Weights but received ResNet34_Weights"):
+        models.resnet18(weights=models.ResNet34_Weights.DEFAULT)
+    with pytest.raises(KeyError):
+        models.resnet18(weights="IMAGENET1K_V7")
+    assert published[0] == []
+
+
+def test_old_names_in_published_weights_load(published):
+    _, answers = published
+    source = models.densenet121()
+    old = {}
+    for key, value in source.state_dict().items():
+        for name in ("norm1", "norm2", "conv1", "conv2"):
+            key = key.replace(f".{name}.", f".{name[:-1]}.{name[-1]}.")
+        old[key] = value
+    answers[models.DenseNet121_Weights.DEFAULT.url] = old
+    loaded = models.densenet121(weights="DEFAULT")
+    assert all(torch.equal(a, b) for a, b in zip(loaded.parameters(), source.parameters(), strict=True))
+
+
+def test_googlenet_with_weights_drops_what_only_training_needs(published):
+    _, answers = published
+    answers[models.GoogLeNet_Weights.DEFAULT.url] = models.googlenet(init_weights=False).state_dict()
+    model = models.googlenet(weights="DEFAULT")
+    assert model.aux1 is None and model.transform_input and count(model) == PARAMETERS["googlenet"]
+    assert models.googlenet(weights="DEFAULT", aux_logits=True).aux1 is not None
+
+
+def test_signature_of_builders():
+    assert list(inspect.signature(models.resnet18).parameters) == ["weights", "progress", "pretrained", "kwargs"]
+
+
+# Segmentation
+
+
+def test_segmentation_of_a_small_network():
+    torch.manual_seed(0)
+    model = models.segmentation.lraspp_mobilenet_v3_large(weights_backbone=None, num_classes=4).eval()
+    with torch.no_grad():
+        assert model(torch.randn(1, 3, 48, 64))["out"].shape == (1, 4, 48, 64)
+    backbone = models.mobilenet_v3_large(dilated=True, num_classes=2).state_dict()
+    kept = {f"backbone.{key.removeprefix('features.')}" for key in backbone if key.startswith("features.")}
+    assert kept <= set(model.state_dict())
+
+
+def test_segmentation_heads():
+    deeplab = models.segmentation.deeplabv3_mobilenet_v3_large(weights_backbone=None, aux_loss=True, num_classes=3)
+    assert count(deeplab) == 11_029_328 - 18 * (256 + 1) - 18 * (10 + 1)
+    with torch.no_grad():
+        outputs = deeplab.eval()(torch.randn(1, 3, 32, 40))
+    assert {name: tuple(value.shape) for name, value in outputs.items()} == {"out": (1, 3, 32, 40), "aux": (1, 3, 32, 40)}
+    head = models.segmentation.fcn.FCNHead(8, 5)
+    assert head(torch.randn(2, 8, 6, 7)).shape == (2, 5, 6, 7)
+
+
+def test_segmentation_loads_its_backbone(published):
+    asked, answers = published
+    source = models.mobilenet_v3_large()
+    answers[models.MobileNet_V3_Large_Weights.IMAGENET1K_V1.url] = source.state_dict()
+    model = models.segmentation.lraspp_mobilenet_v3_large()
+    assert len(asked) == 1 and torch.equal(model.backbone["0"][0].weight, source.features[0][0].weight)

@@ -12,8 +12,6 @@ import flambeau as torch
 
 __all__ = ["BoundingBoxFormat", "BoundingBoxes", "Image", "Mask", "TVTensor", "Video", "wrap"]
 
-_KEEPS_TYPE = {"clone", "to", "detach", "requires_grad_", "cpu", "cuda", "pin_memory"}
-
 
 class BoundingBoxFormat(Enum):
     """What the four numbers of a box are."""
@@ -24,7 +22,7 @@ class BoundingBoxFormat(Enum):
 
 
 class TVTensor(torch.Tensor):
-    """A tensor with a meaning. Results of operations on it are plain tensors, copies and moves excepted."""
+    """A tensor with a meaning. Operations on it give plain tensors; copies and moves keep the type."""
 
     @classmethod
     def _from(
@@ -41,15 +39,27 @@ class TVTensor(torch.Tensor):
         tensor = torch.as_tensor(data, dtype=dtype, device=device).as_subclass(torch.Tensor)
         return tensor.detach().as_subclass(cls).requires_grad_(requires_grad)
 
-    def __deepcopy__(self, memo: dict) -> Any:
-        return self.detach().clone().requires_grad_(self.requires_grad)
-
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = torch.Tensor.__torch_function__.__func__(torch.Tensor, func, (), args, kwargs or {})
-        name = getattr(func, "__name__", "")
-        keeps_type = name in _KEEPS_TYPE and args and isinstance(args[0], cls)
-        return wrap(result, like=args[0]) if keeps_type and type(result) is torch.Tensor else result
+        return torch.Tensor.__torch_function__.__func__(torch.Tensor, func, (), args, kwargs or {})
+
+    def _plain(self) -> torch.Tensor:
+        return self.as_subclass(torch.Tensor)
+
+    def clone(self, *args: Any, **kwargs: Any) -> Any:
+        """A copy of the same type."""
+        return wrap(self._plain().clone(*args, **kwargs), like=self)
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """The same with another dtype or on another device, of the same type."""
+        return wrap(self._plain().to(*args, **kwargs), like=self)
+
+    def detach(self) -> Any:
+        """The same without history, of the same type."""
+        return wrap(self._plain().detach(), like=self)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self.detach().clone().requires_grad_(self.requires_grad)
 
 
 class Image(TVTensor):
@@ -133,7 +143,7 @@ class BoundingBoxes(TVTensor):
         return boxes
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        plain = repr(self.as_subclass(torch.Tensor)).replace("tensor", "BoundingBoxes", 1)
+        plain = repr(self._plain()).replace("tensor", "BoundingBoxes", 1)
         return f"{plain[:-1]}, format={self.format}, canvas_size={self.canvas_size})"
 
 

@@ -11,7 +11,7 @@ from .kernels import KERNELS, kernel
 
 KERNELS.update({
     "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign, "nextafter": np.nextafter, "logaddexp": np.logaddexp,
-    "logaddexp2": np.logaddexp2, "heaviside": np.heaviside, "gcd": np.gcd, "lcm": np.lcm, "fmax": np.fmax, "fmin": np.fmin,
+    "logaddexp2": np.logaddexp2, "gcd": np.gcd, "lcm": np.lcm, "fmax": np.fmax, "fmin": np.fmin,
     "isneginf_real": np.isneginf, "isposinf_real": np.isposinf,
 })  # fmt: skip
 

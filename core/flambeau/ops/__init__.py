@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     dropping,
     elementary,
     error_function,
+    gamma,
     indexing,
     joining,
     linear,

@@ -41,15 +41,22 @@ hypot = op(
 )  # fmt: skip
 
 
+def _refuse_complex(name: str, input: Tensor) -> None:
+    if input._kind.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError(f"{name} is not supported for complex tensors.")
+
+
 @composite(inplace=True, out=True)
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians."""
+    _refuse_complex("deg2rad", input)
     return input * (math.pi / 180)  # type: ignore
 
 
 @composite(inplace=True, out=True)
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees."""
+    _refuse_complex("rad2deg", input)
     return input * (180 / math.pi)  # type: ignore
 
 

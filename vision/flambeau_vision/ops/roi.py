@@ -28,7 +28,7 @@ __all__ = [
 Tensor = torch.Tensor
 Size = int | Sequence[int]
 
-_CHUNK = 64  # regions at a time, to bound the memory
+_CHUNK = 64  # regions
 
 
 def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
@@ -50,7 +50,7 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
     """Along one axis, how much each of ``size`` pixels counts in each bin of each region: ``(K, bins, size)``.
 
     A bin is the mean of points spread evenly over it, and a point mixes the two pixels beside it. Both are linear and
-    the axes are independent of each other, so that a resampled region is ``rows @ image @ columns.T``.
+    the axes are independent of each other, so that a resampled region is ``rows @ image @ columns``, these transposed.
     """
     bin_length = (length / bins)[:, None, None]
     if sampling_ratio > 0:
@@ -67,14 +67,20 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
     return (near * counted[..., None]).sum(2) / counts.clamp(min=1)
 
 
-def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor, equation: str) -> Tensor:
-    """Combine each region's weights with its image, some regions at a time."""
+def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """``rows @ image @ columns`` for each region and its image, some regions at a time, to bound the memory."""
     parts = []
     for first in range(0, len(regions), _CHUNK):
         chunk = slice(first, first + _CHUNK)
         images = input[regions[chunk, 0].long()]
-        parts.append(torch.einsum(equation, rows[chunk], images, columns[chunk]))
+        parts.append(rows[chunk].to(input.dtype) @ images @ columns[chunk].to(input.dtype))
     return torch.cat(parts)
+
+
+def _resample_bins(maps: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """The same where each bin has an image of its own: ``maps`` has shape ``(N, C, height, width, H, W)``."""
+    rows, columns = rows[:, None, :, None, None, :], columns[:, None, None, :, :, None]
+    return _resample(maps, regions, rows, columns).flatten(-3)
 
 
 def roi_align(
@@ -117,7 +123,7 @@ def roi_align(
         wide, high = wide.clamp(min=1), high.clamp(min=1)
     rows = _sample_weights(y, high, height, input.shape[2], sampling_ratio)
     columns = _sample_weights(x, wide, width, input.shape[3], sampling_ratio)
-    return _resample(input, regions, rows.to(input.dtype), columns.to(input.dtype), "kph,kchw,kqw->kcpq")
+    return _resample(input, regions, rows[:, None], columns[:, None].mT)
 
 
 def ps_roi_align(
@@ -146,7 +152,7 @@ def ps_roi_align(
     x1, y1, x2, y2 = (regions[:, 1:] * spatial_scale - 0.5).unbind(1)
     rows = _sample_weights(y1, y2 - y1, height, input.shape[2], sampling_ratio)
     columns = _sample_weights(x1, x2 - x1, width, input.shape[3], sampling_ratio)
-    return _resample(maps, regions, rows.to(input.dtype), columns.to(input.dtype), "kph,kcpqhw,kqw->kcpq")
+    return _resample_bins(maps, regions, rows, columns)
 
 
 def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
@@ -182,7 +188,7 @@ def ps_roi_pool(
     x1, y1, x2, y2 = (regions[:, 1:] * spatial_scale).round().unbind(1)
     rows = _bin_shares(y1, (y2 - y1).clamp(min=1), height, input.shape[2])
     columns = _bin_shares(x1, (x2 - x1).clamp(min=1), width, input.shape[3])
-    return _resample(maps, regions, rows.to(input.dtype), columns.to(input.dtype), "kph,kcpqhw,kqw->kcpq")
+    return _resample_bins(maps, regions, rows, columns)
 
 
 def roi_pool(

@@ -1,0 +1,118 @@
+"""Sums, products, extremes, truth and spread over dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sample import FLOATS, NUMBERS, REALS, Bad, Sample, apart, given, positive, real
+
+__all__ = ["BAD", "SAMPLES"]
+
+
+def _over(name: str, formula: str, make: Any = real, *, empty: bool = True, **options: Any) -> list[Sample]:
+    """A reduction: of everything, over one dimension (kept or not), over several; of 0-d and empty tensors."""
+
+    def of(torch: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(torch, name)(x, *args, **kwargs)
+
+    def expected(np: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return getattr(np, formula)(x, axis=axis, keepdims=keepdims)
+
+    samples = [
+        Sample(name, lambda torch, x: of(torch, x), [make(3, 4)], lambda np, x: expected(np, x), **options),
+        Sample(name, lambda torch, x: of(torch, x), [make()], lambda np, x: expected(np, x), **options),
+        Sample(name, lambda torch, x: of(torch, x, 1), [make(2, 3, 2)], lambda np, x: expected(np, x, 1), **options),
+        Sample(name, lambda torch, x: of(torch, x, -1, keepdim=True), [make(2, 3)], lambda np, x: expected(np, x, -1, True), **options),
+        Sample(name, lambda torch, x: of(torch, x, dim=(0, 2)), [make(2, 3, 2)], lambda np, x: expected(np, x, (0, 2)), **options),
+        Sample(name, lambda torch, x: of(torch, x, 1), [make(0, 3)], lambda np, x: expected(np, x, 1), **options),
+    ]
+    if empty:
+        samples.append(Sample(name, lambda torch, x: of(torch, x, 1), [make(2, 0)], lambda np, x: expected(np, x, 1), **options))
+    return samples
+
+
+def _at(np: Any, x: Any, axis: int, arg: str) -> Any:
+    found = getattr(np, arg)(x, axis=axis)
+    return np.take_along_axis(x, np.expand_dims(found, axis), axis).squeeze(axis), found
+
+
+def _extreme(name: str, np_name: str) -> list[Sample]:
+    arg = f"arg{name}"
+    return [
+        Sample(name, lambda torch, x: getattr(torch, name)(x), [apart(3, 4)], lambda np, x: getattr(np, np_name)(x), (*FLOATS, "int64")),
+        Sample(name, lambda torch, x: getattr(torch, name)(x, 1), [apart(3, 4)], lambda np, x: _at(np, x, 1, arg),
+               (*FLOATS, "int64"), ("same", "int64")),
+        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [apart()], lambda np, x: (x, np.zeros((), int)), FLOATS, ("same", "int64")),
+        Sample(name, lambda torch, x, y: getattr(torch, name)(x, y), [real(3, 4), real(4)],
+               lambda np, x, y: getattr(np, f"{name}imum")(x, y), REALS),
+        Sample(arg, lambda torch, x: getattr(torch, arg)(x), [apart(3, 4)], lambda np, x: getattr(np, arg)(x), (*FLOATS, "int64"),
+               "int64", grad=False),
+        Sample(arg, lambda torch, x: getattr(torch, arg)(x, 0, keepdim=True), [apart(3, 4)],
+               lambda np, x: getattr(np, arg)(x, 0, keepdims=True), FLOATS, "int64", grad=False),
+        Sample(arg, lambda torch, x: getattr(torch, arg)(x, -1), [given([[1, 3, 3], [2, 2, 1]])],
+               lambda np, x: getattr(np, arg)(x, -1), REALS, "int64", grad=False),
+    ]  # fmt: skip
+
+
+def _spread(name: str) -> list[Sample]:
+    """``var`` or ``std``, with any correction."""
+
+    def mean_too(np: Any, x: Any) -> Any:
+        return getattr(np, name)(x, 0, ddof=1), np.mean(x, 0)
+
+    return [
+        Sample(name, lambda torch, x: getattr(torch, name)(x), [real(3, 4)], lambda np, x: getattr(np, name)(x, ddof=1)),
+        Sample(name, lambda torch, x: getattr(torch, name)(x, 1, False), [real(3, 4)], lambda np, x: getattr(np, name)(x, 1)),
+        Sample(name, lambda torch, x: getattr(torch, name)(x, (0, 1), correction=2, keepdim=True), [real(3, 4)],
+               lambda np, x: getattr(np, name)(x, (0, 1), ddof=2, keepdims=True)),
+        Sample(f"{name}_mean", lambda torch, x: getattr(torch, f"{name}_mean")(x, 0), [real(3, 4)], mean_too),
+    ]  # fmt: skip
+
+
+def _running(name: str) -> list[Sample]:
+    return [
+        Sample(name, lambda torch, x: getattr(torch, name)(x, 1), [positive(2, 4)], lambda np, x: getattr(np, name)(x, 1),
+               NUMBERS, "sum", inplace=False),
+        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [real()], lambda np, x: x),
+        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [real(0, 2)], lambda np, x: x),
+    ]  # fmt: skip
+
+
+SAMPLES = [
+    *_over("sum", "sum", dtypes=(*NUMBERS, "bool"), result="sum"),
+    Sample("sum", lambda torch, x: torch.sum(x, 0, dtype=torch.float64), [real(3, 2)], lambda np, x: x.sum(0), REALS, "float64"),
+    *_over("mean", "mean"),
+    *_over("nansum", "nansum"),
+    *_over("nanmean", "nanmean", empty=False),
+    *_over("amax", "amax", apart, empty=False),
+    *_over("amin", "amin", apart, empty=False),
+    Sample("amax", lambda torch, x: torch.amax(x, 1), [given([[1.0, 2, 2], [3, 3, 3]])], lambda np, x: x.max(1), ("float64", "int64"), grad=False),
+    Sample("prod", lambda torch, x: torch.prod(x), [real(2, 3)], lambda np, x: x.prod(), NUMBERS, "sum"),
+    Sample("prod", lambda torch, x: torch.prod(x, 1), [real(2, 3)], lambda np, x: x.prod(1), NUMBERS, "sum"),
+    Sample("prod", lambda torch, x: torch.prod(x, 1, keepdim=True), [given([[0.0, 2, 3], [0, 0, 4]])],
+           lambda np, x: x.prod(1, keepdims=True)),
+    Sample("prod", lambda torch, x: torch.prod(x), [real(0)], lambda np, x: x.prod()),
+    *_extreme("max", "max"), *_extreme("min", "min"),
+    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [real(2, 3, low=-1, high=1)],
+             lambda np, x, name=name: getattr(np, name)(x != 0), (*FLOATS, "int64", "bool"), "bool", grad=False) for name in ("all", "any")),
+    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x, 1), [real(4, 2, low=-1, high=1)],
+             lambda np, x, name=name: getattr(np, name)(x != 0, 1), (*FLOATS, "int64", "bool"), "bool", grad=False) for name in ("all", "any")),
+    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [real(0)], lambda np, x, name=name: name == "all",
+             FLOATS, "bool", grad=False) for name in ("all", "any")),
+    *_spread("var"), *_spread("std"),
+    *_running("cumsum"), *_running("cumprod"),
+    Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 1), [real(3, 4)], lambda np, x: np.log(np.exp(x).sum(1))),
+    Sample("logsumexp", lambda torch, x: torch.logsumexp(x, (0, 1), keepdim=True), [real(3, 4)],
+           lambda np, x: np.log(np.exp(x).sum((0, 1), keepdims=True))),
+    Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 0), [given([1000.0, 1000.0])], lambda np, x: 1000 + np.log(2.0)),
+]  # fmt: skip
+
+BAD = [
+    Bad("sum", lambda torch, x: torch.sum(x, 2), [real(2, 3)], "IndexError"),
+    Bad("sum", lambda torch, x: torch.sum(x, (0, 0)), [real(2, 3)], "RuntimeError"),
+    Bad("mean", lambda torch, x: torch.mean(x), [given([1, 2], "int64")], "RuntimeError"),
+    Bad("amax", lambda torch, x: torch.amax(x, 1), [real(2, 0)], "IndexError"),
+    Bad("max", lambda torch, x: torch.max(x), [real(0)], "RuntimeError"),
+    Bad("argmax", lambda torch, x: torch.argmax(x), [real(0)], "IndexError"),
+    Bad("cumsum", lambda torch, x: torch.cumsum(x, 1), [real(3)], "IndexError"),
+]  # fmt: skip

@@ -1,0 +1,79 @@
+"""The random generators of CUDA devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import devices
+from .. import random as generators
+from .._tensor import Tensor
+from . import runtime
+
+__all__ = [
+    "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",
+    "set_rng_state_all",
+]  # fmt: skip
+
+
+def default_generators() -> tuple[generators.Generator, ...]:
+    """The default generator of each device."""
+    return tuple(_of(index) for index in range(runtime.device_count()))
+
+
+def _of(place: Any) -> generators.Generator:
+    return generators.default_for(devices.device("cuda", runtime.index_of(place)))
+
+
+def manual_seed(seed: int) -> None:
+    """Restart the current device's stream of random numbers from ``seed``; nothing without CUDA."""
+    if runtime.is_available():
+        _of(None).manual_seed(int(seed))
+
+
+def manual_seed_all(seed: int) -> None:
+    """Restart the streams of all devices from ``seed``; nothing without CUDA."""
+    for each in default_generators():
+        each.manual_seed(int(seed))
+
+
+def seed() -> None:
+    """Restart the current device's stream from a random seed; nothing without CUDA."""
+    if runtime.is_available():
+        _of(None).seed()
+
+
+def seed_all() -> None:
+    """Restart the streams of all devices from one random seed; nothing without CUDA."""
+    made = default_generators()
+    if made:
+        manual_seed_all(made[0].seed())
+
+
+def initial_seed() -> int:
+    """The seed that the current device's stream was started from."""
+    runtime.init()
+    return _of(None).initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Tensor:
+    """The state of a device's generator, a ByteTensor."""
+    runtime.init()
+    return _of(device).get_state()
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """The states of all devices' generators."""
+    return [each.get_state() for each in default_generators()]
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Continue a device's generator from a state; nothing without CUDA."""
+    if runtime.is_available():
+        _of(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Continue the generators of all devices, in order, from states."""
+    for index, each in enumerate(new_states):
+        set_rng_state(each, index)

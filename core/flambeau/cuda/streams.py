@@ -1,0 +1,229 @@
+"""Streams and events of CUDA devices."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from .. import devices
+from . import generic, runtime
+from .capabilities import RawEvent, RawStream
+
+__all__ = [
+    "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "get_stream_from_external",
+    "set_stream", "stream",
+]  # fmt: skip
+
+
+class Stream(generic.Stream):
+    """A queue of work on a CUDA device; work in different streams may run side by side.
+
+    Args:
+        device: the device (the current one by default).
+        priority: lower numbers go first.
+
+    Raises:
+        RuntimeError: CUDA is not available.
+    """
+
+    raw: RawStream
+
+    def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
+        if not runtime.is_available():
+            raise RuntimeError("torch.cuda.Stream requires CUDA support")
+        index = runtime.index_of(device)
+        self._set(runtime.init().create_stream(index, priority), index, priority)
+
+    def _set(self, raw: RawStream, index: int, priority: int = 0) -> None:
+        self.raw, self.priority = raw, priority
+        self.device = devices.device("cuda", index)
+        self.stream_id = self.cuda_stream = raw.ptr
+
+    @classmethod
+    def of_raw(cls, raw: RawStream, index: int) -> Stream:
+        """The library's own stream as a Stream."""
+        made: Stream = object.__new__(Stream)
+        made._set(raw, index)
+        return made
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """The least and the greatest priority."""
+        return 0, -5
+
+    @property
+    def _as_parameter_(self) -> Any:
+        from ctypes import c_void_p
+
+        return c_void_p(self.cuda_stream)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Version of the protocol and address, for other libraries."""
+        return 0, self.cuda_stream
+
+    def query(self) -> bool:
+        return self.raw.done
+
+    def synchronize(self) -> None:
+        self.raw.synchronize()
+
+    def record_event(self, event: Any = None) -> Event:
+        event = Event() if event is None else event
+        event.record(self)
+        return event  # type: ignore[no-any-return]
+
+    def wait_event(self, event: Any) -> None:
+        event.wait(self)
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+    __hash__ = generic.Stream.__hash__
+
+
+class ExternalStream(Stream):
+    """A stream that another library made, by its address."""
+
+    def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
+        index = runtime.index_of(device)
+        self._set(runtime.init().external_stream(stream_ptr, index), index)
+
+
+class Event(generic.Event):
+    """A mark in a stream.
+
+    Args:
+        enable_timing: whether its time can be taken.
+        blocking: whether ``synchronize`` sleeps instead of spinning.
+        interprocess: whether other processes can wait for it.
+    """
+
+    raw: RawEvent | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return object.__new__(cls)
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> None:
+        if not runtime.is_available():
+            raise RuntimeError("Tried to instantiate dummy base class Event")
+        self._timed = enable_timing
+        self._options = blocking, enable_timing, interprocess
+        self.raw = None  # made on the device of the stream that it is first recorded in
+        self.device = None
+
+    @classmethod
+    def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
+        """The event of another process, by the handle it gave."""
+        made = cls(interprocess=True)
+        made._place(runtime.index_of(device))
+        with runtime.device(made.device):
+            made.raw = runtime.init().open_event(handle)
+        return made
+
+    def _place(self, index: int) -> None:
+        self.device = devices.device("cuda", index)
+
+    @property
+    def cuda_event(self) -> int:
+        return 0 if self.raw is None else self.raw.ptr
+
+    event_id = cuda_event
+
+    def record(self, stream: Any = None) -> None:
+        stream = current_stream() if stream is None else stream
+        if self.raw is None:
+            self._place(stream.device.index)
+            with runtime.device(self.device):
+                self.raw = runtime.init().create_event(*self._options)
+        elif stream.device != self.device:
+            raise RuntimeError(f"Event device {self.device} does not match recording stream's device {stream.device}.")
+        self.raw.record(stream.raw)
+
+    def wait(self, stream: Any = None) -> None:
+        if self.raw is not None:
+            (current_stream() if stream is None else stream).raw.wait_event(self.raw)
+
+    def query(self) -> bool:
+        return self.raw is None or self.raw.done
+
+    def synchronize(self) -> None:
+        if self.raw is not None:
+            self.raw.synchronize()
+
+    def elapsed_time(self, end_event: Any) -> float:
+        if not (self._timed and end_event._timed):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self.raw is None or end_event.raw is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        return runtime.init().elapsed_time(self.raw, end_event.raw)
+
+    def ipc_handle(self) -> bytes:
+        """A handle that another process can open; the event has to be made with ``interprocess=True``."""
+        if self.raw is None:
+            self.record()
+        return runtime.init().event_handle(self.raw)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Event {self.cuda_event:#x}>" if self.raw is not None else "<torch.cuda.Event uninitialized>"
+
+
+Stream.__module__ = ExternalStream.__module__ = Event.__module__ = "flambeau.cuda"
+
+
+# --- the current stream -------------------------------------------------------------------------------------------
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that work on a device goes to."""
+    cuda, index = runtime.init(), runtime.index_of(device)
+    return Stream.of_raw(cuda.current_stream(index), index)
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that work on a device goes to unless told otherwise."""
+    cuda, index = runtime.init(), runtime.index_of(device)
+    return Stream.of_raw(cuda.default_stream(index), index)
+
+
+def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
+    """A stream that another library made, by its address."""
+    return ExternalStream(data_ptr, device)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Send work on the stream's device to it.  The context manager ``stream`` is to be preferred."""
+    if stream is not None:
+        runtime.init().use_stream(stream.raw, stream.device.index or 0)
+
+
+class StreamContext:
+    """A context in which a stream, and its device, are current; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is None:
+            return
+        self._device = runtime.device(self.stream.device)
+        self._device.__enter__()
+        self._before = current_stream()
+        set_stream(self.stream)
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.stream is not None:
+            set_stream(self._before)
+            self._device.__exit__(kind, error, trace)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A context in which work goes to ``stream``::
+
+    with torch.cuda.stream(torch.cuda.Stream()):
+        y = x @ x
+    """
+    return StreamContext(stream)
+
+

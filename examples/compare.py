@@ -1,0 +1,52 @@
+"""Train the same network for 100 steps in PyTorch and in flambeau, from one seed, and print both loss curves side by side.
+
+    python examples/compare.py
+
+Both are given the seed and nothing else: initial weights, the order of the digits and the dropout masks come out the same.
+"""
+
+import argparse
+
+
+def losses(torch, steps, seed):
+    """The loss of every step of training a small convolutional network on random digits-like images."""
+    nn, F = torch.nn, torch.nn.functional
+    torch.manual_seed(seed)
+    images = torch.rand(512, 1, 16, 16)
+    labels = torch.randint(0, 10, (512,))
+    model = nn.Sequential(
+        nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Dropout(0.25), nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10),
+    )  # fmt: skip
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    dataset = torch.utils.data.TensorDataset(images, labels)
+    found = []
+    while len(found) < steps:
+        for x, y in torch.utils.data.DataLoader(dataset, batch_size=64, shuffle=True):
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            found.append(loss.item())
+    return found[:steps]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+
+    import flambeau
+    import torch
+
+    theirs, ours = losses(torch, args.steps, args.seed), losses(flambeau, args.steps, args.seed)
+    print(" step     PyTorch    flambeau  difference")
+    for step, (a, b) in enumerate(zip(theirs, ours), start=1):
+        print(f"{step:5d}  {a:10.6f}  {b:10.6f}  {abs(a - b):10.1e}")
+    print(f"largest difference: {max(abs(a - b) for a, b in zip(theirs, ours)):.1e}")
+
+
+if __name__ == "__main__":
+    main()

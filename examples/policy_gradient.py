@@ -1,0 +1,78 @@
+"""REINFORCE (Williams, 1992) on a small environment of its own: keep a ball on a tilting beam.
+
+    python -m flambeau examples/policy_gradient.py
+"""
+
+import argparse
+
+import torch
+from torch import nn
+from torch.distributions import Categorical
+
+
+class Beam:
+    """A ball at ``position`` in [-1, 1] rolls by its speed; each step the beam tilts left or right.  It ends when the ball falls."""
+
+    def __init__(self, longest=100):
+        self.longest = longest
+
+    def reset(self):
+        self.position, self.speed = torch.empty(2).uniform_(-0.2, 0.2).tolist()
+        self.steps = 0
+        return torch.tensor([self.position, self.speed])
+
+    def step(self, action):
+        self.speed += (0.05 if action else -0.05) + 0.04 * self.position
+        self.position += self.speed
+        self.steps += 1
+        fallen = abs(self.position) > 1
+        return torch.tensor([self.position, self.speed]), 1.0, fallen or self.steps >= self.longest
+
+
+def play(environment, policy):
+    """One episode: the log-probabilities of the actions taken, and the rewards."""
+    state, log_probabilities, rewards, done = environment.reset(), [], [], False
+    while not done:
+        choice = Categorical(logits=policy(state))
+        action = choice.sample()
+        log_probabilities.append(choice.log_prob(action))
+        state, reward, done = environment.step(action.item())
+        rewards.append(reward)
+    return torch.stack(log_probabilities), rewards
+
+
+def returns(rewards, discount):
+    """The discounted sum of what comes from each step on, standardised."""
+    found, total = [], 0.0
+    for reward in reversed(rewards):
+        total = reward + discount * total
+        found.insert(0, total)
+    found = torch.tensor(found)
+    return (found - found.mean()) / (found.std() + 1e-8)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=300)
+    parser.add_argument("--discount", type=float, default=0.98)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+
+    torch.manual_seed(args.seed)
+    environment = Beam()
+    policy = nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 2))
+    optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
+    recent = []
+    for episode in range(1, args.episodes + 1):
+        log_probabilities, rewards = play(environment, policy)
+        loss = -(log_probabilities * returns(rewards, args.discount)).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        recent = [*recent, len(rewards)][-50:]
+        if episode % 50 == 0 or episode == args.episodes:
+            print(f"episode {episode:4d}  balanced for {sum(recent) / len(recent):.1f} steps on average")
+
+
+if __name__ == "__main__":
+    main()

@@ -104,6 +104,11 @@ _LATE = {
     "vmap": "func",
     "to_dlpack": "utils.dlpack",
     "install_as_torch": "launcher",
+    "AcceleratorError": "cuda.generic",
+    "Event": "cuda.generic",
+    "OutOfMemoryError": "cuda.generic",
+    "Stream": "cuda.generic",
+    "get_device_module": "cuda.generic",
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import dtypes
+from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
 from .devices import Kind, device, kind_of
 from ._tensor import Tensor, wrap
@@ -24,10 +25,18 @@ _SCALARS = (bool, int, float, complex)
 def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
     """Run an operation on any arguments that PyTorch takes."""
     from . import overrides
+    from .autograd import forward_ad
 
     if overrides.wanted(tensors, out):
         return overrides.call(op, tensors, params, out)
     _check_types(op, tensors)
+    if tangents["levels"]:
+        level = forward_ad.innermost_level(tensors)
+        if level is not None:
+            return forward_ad.propagate(
+                level, tensors, lambda: dispatch(op, tensors, params, out),
+                lambda given, result: forward_ad.push_forward(op, tensors, params, given, result),
+            )  # fmt: skip
     if "dtype" in op.param_names:
         index = op.param_names.index("dtype")
         dtype, params = params[index], (*params[:index], None, *params[index + 1 :])
@@ -58,7 +67,7 @@ def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tup
 
     tracked = op.differentiable and any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
     if tracked:
-        tensors = tuple(_constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
+        tensors = tuple(constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
     if op.results or op.many:
         return several(op, made, kind, tensors, params)
     if type(made) is not kind.array_type:
@@ -68,7 +77,7 @@ def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tup
     return view_of(made, kind, op, tensors[0], params) if op.view else wrap(made, kind)
 
 
-def _constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
+def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
     """A scalar argument as a tensor, for the node to save."""
     place = next(each for each in tensors if isinstance(each, Tensor)).device
     return wrap_scalar(value, kind_of(dtypes.promotion_of_scalar(type(value)), place))

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dtypes
+from .autograd import forward_ad
+from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
 from .autograd.node import Node, Output, next_seq
 from .autograd.saved import SAVE_HOOKS, short_name
@@ -50,6 +52,8 @@ def snapshot(self: Tensor) -> Tensor:
     before._node, before._requires_grad = self._node, self._requires_grad
     if SAVE_HOOKS and _grad.get():  # hooks must not be shown what will change
         before._array, before._storage = self._kind.backend.copy(self._array), None
+    if tangents["levels"]:
+        forward_ad.copy_tangents(self, before)
     return before  # type: ignore[no-any-return]
 
 
@@ -181,6 +185,8 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
     storage.version += 1
     if tracked:
         give_history(self, result, storage)
+    if tangents["levels"]:
+        forward_ad.overwrite(self, result)
     return self
 
 

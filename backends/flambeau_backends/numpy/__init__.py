@@ -6,13 +6,14 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from mmap import mmap
 from typing import Any
 
 import numpy as np
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
-from . import kernels, kernels_conv, kernels_pool, kernels_special  # noqa: F401  (kernels register themselves)
+from . import kernels, kernels_conv, kernels_pool, kernels_special, threads  # noqa: F401  (kernels register themselves)
 
 __all__ = ["NumpyBackend"]
 
@@ -116,6 +117,28 @@ class NumpyBackend(Backend):
     def shares_memory(self, array: Any, other: Any) -> bool:
         return bool(np.may_share_memory(array, other))
 
+    def is_shared(self, array: Any) -> bool:
+        memory = self.root(array)[0]
+        while isinstance(memory, np.ndarray):
+            memory = memory.base
+        return isinstance(memory.obj if isinstance(memory, memoryview) else memory, mmap)
+
+    def share(self, array: Any) -> Any:
+        from flambeau.multiprocessing.shared import SharedBlock  # which knows how to send it to another process
+
+        flat, offset = self.root(array)
+        shared = np.frombuffer(SharedBlock.create(flat.nbytes), flat.dtype, flat.size)
+        shared[...] = flat
+        return self.as_strided(shared, array.shape, self.strides(array), offset)
+
+    # --- threads ---
+
+    def get_num_threads(self) -> int:
+        return threads.get_num_threads()
+
+    def set_num_threads(self, count: int) -> None:
+        threads.set_num_threads(count)
+
     def to_dlpack(self, array: Any, **kwargs: Any) -> Any:
         return array.__dlpack__(**kwargs)
 
@@ -143,3 +166,12 @@ _backend = NumpyBackend()
 @hookimpl
 def flambeau_backend(name: str) -> NumpyBackend | None:
     return _backend if name == "numpy" else None
+
+
+@hookimpl
+def flambeau_collectives(device_type: str) -> Any:
+    if device_type != "cpu":
+        return None
+    from ..parallel import collectives
+
+    return collectives("cpu")

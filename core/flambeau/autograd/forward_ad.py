@@ -1,12 +1,69 @@
-"""Forward-mode differentiation: dual tensors."""
+"""Forward-mode differentiation: dual tensors, which carry a tangent along with their value.
+
+No operation has a rule of its own for this.  The derivative rules give the map ``g -> J^T g``; it is linear in ``g``, so
+differentiating it by ``g`` once more, with the tangent as weight, gives ``J t``.
+
+A level is one tangent direction.  While any is open, the generated fast path is left and every operation comes by
+``propagate``.  Levels can be nested (``func.jvp`` does); the tangents of an inner level carry tangents of the outer ones.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._tensor import Tensor
+from . import engine
+from .engine import tangents as _open
+from .modes import Mode, _grad, enable_grad
+from .node import Output
+from .saved import unpack_tensor
 
-__all__ = ["UnpackedDualTensor", "unpack_dual"]
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+    from ..op import Op
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+class Level:
+    """One open level, which knows the tensors that have a tangent of it."""
+
+    __slots__ = ("members",)
+
+    def __init__(self) -> None:
+        self.members: list[weakref.ref[Tensor]] = []
+
+
+levels: list[Level] = []  # open levels, innermost last
+
+
+def open_level() -> Level:
+    """Open a level inside those that are open."""
+    from ..op import leave_fast_path
+
+    level = Level()
+    levels.append(level)
+    _open["levels"] += 1
+    leave_fast_path()
+    return level
+
+
+def close_level(level: Level) -> None:
+    """Close the innermost level; its tangents are gone."""
+    from ..op import return_to_fast_path
+
+    assert levels.pop() is level
+    _open["levels"] -= 1
+    return_to_fast_path()
+    for reference in level.members:
+        tensor = reference()
+        if tensor is not None and "_tangents" in tensor.__dict__:
+            tensor.__dict__["_tangents"].pop(level, None)
+
+
+# --- the public face ----------------------------------------------------------------------------------------------
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -16,7 +73,255 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
+def enter_dual_level() -> int:
+    """Open a level, in which duals can be made; returns its number, 0.
+
+    Raises:
+        RuntimeError: one is open already.
+    """
+    if levels:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    open_level()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level; all tangents are gone."""
+    if level is not None and level != len(levels) - 1:
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+    if not levels:
+        raise RuntimeError("Dual level must be a positive number.")
+    close_level(levels[-1])
+
+
+class dual_level(Mode):
+    """Context (and decorator) in which duals can be made.
+
+    >>> import flambeau as torch
+    >>> from flambeau.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
+    ...     forward_ad.unpack_dual(x * x).tangent
+    tensor([2., 0.])
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of ``tensor`` that carries ``tangent``.
+
+    Raises:
+        RuntimeError: no level is open, shapes differ, or one of the two is a dual already.
+        ValueError: one of the two is not floating-point or complex.
+    """
+    if not levels:
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+    for what, each in (("primal", tensor), ("tangent", tangent)):
+        if not (each.is_floating_point() or each.is_complex()):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
+    innermost = levels[-1]
+    if tangent_of(tensor, innermost) is not None:
+        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+                           f"{len(levels) - 1} is not supported.")  # fmt: skip
+    if tangent_of(tangent, innermost) is not None:
+        raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level"
+                           f"{len(levels) - 1} is not supported.")  # fmt: skip
+    dual: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
+    set_tangent(dual, innermost, tangent)
+    return dual
+
+
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent of a dual tensor."""
-    tangent: Any = tensor.__dict__.get("_tangent")
-    return UnpackedDualTensor(tensor, tangent)
+    tangent = tangent_of(tensor, levels[-1]) if levels else None
+    if tangent is None:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(primal_of(tensor, levels[-1]), tangent)
+
+
+# --- tangents -----------------------------------------------------------------------------------------------------
+
+
+def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
+    """Let ``tensor`` carry ``tangent``."""
+    if tangent._array.shape != tensor._array.shape:
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                           f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+                           f"{list(tangent.shape)}.")  # fmt: skip
+    tensor.__dict__.setdefault("_tangents", {})[level] = tangent
+    level.members.append(weakref.ref(tensor))
+
+
+def tangent_of(tensor: Any, level: Level) -> Any:
+    """The tensor's tangent of this level, or None.  A view finds its own in that of its base."""
+    found = tensor.__dict__.get("_tangents", {}).get(level)
+    if found is None and tensor._view is not None:
+        parent, record, params, _ = tensor._view
+        whole = None if record is None else tangent_of(parent, level)
+        if whole is not None:
+            found = record.function(whole, *params)
+            set_tangent(tensor, level, found)
+    return found
+
+
+def primal_of(tensor: Tensor, level: Level) -> Tensor:
+    """The tensor without its tangent of this level."""
+    with _hidden([tensor], level):
+        primal: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
+    primal._view = None  # a view would find its tangent in the dual's
+    return primal
+
+
+def copy_tangents(source: Tensor, target: Tensor) -> None:
+    """Let ``target``, which has the value of ``source``, have its tangents too."""
+    for level in levels:
+        tangent = tangent_of(source, level)
+        if tangent is not None:
+            set_tangent(target, level, tangent)
+
+
+def innermost_level(tensors: Sequence[Any]) -> Level | None:
+    """The innermost level of which any of the tensors has a tangent."""
+    from .._tensor import Tensor
+
+    for level in reversed(levels):
+        if any(isinstance(each, Tensor) and tangent_of(each, level) is not None for each in tensors):
+            return level
+    return None
+
+
+@contextmanager
+def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
+    """Take the level's tangents away from the tensors while they are computed with; gives those tangents."""
+    from .._tensor import Tensor
+    from ..op import leave_fast_path, return_to_fast_path
+
+    found = [tangent_of(each, level) if isinstance(each, Tensor) else None for each in tensors]
+    held = [(each.__dict__["_tangents"], tangent) for each, tangent in zip(tensors, found, strict=True) if tangent is not None]
+    outermost = level is levels[0]
+    for table, _ in held:
+        table.pop(level, None)
+    if outermost:  # nothing that is computed meanwhile has tangents
+        inner, _open["levels"] = _open["levels"], 0
+        return_to_fast_path()
+    try:
+        yield found
+    finally:
+        if outermost:
+            _open["levels"] = inner
+            leave_fast_path()
+        for table, tangent in held:
+            table[level] = tangent
+
+
+def propagate(level: Level, tensors: Sequence[Any], compute: Callable[[], Any], derive: Callable[[list[Any], Any], Sequence[Any]]) -> Any:
+    """``compute()`` without the level's tangents, and then what ``derive(tangents, result)`` says are the results' tangents."""
+    from .._tensor import Tensor
+
+    with _hidden(tensors, level) as given:
+        result = compute()
+        results = [result] if isinstance(result, Tensor) else list(result)
+        derived = derive(given, result)
+    for each, tangent in zip(results, derived, strict=True):
+        if tangent is not None:
+            set_tangent(each, level, tangent)
+    return result
+
+
+def along(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
+    """``function(tensor)`` for a linear function of one tensor: the tangent goes through it too."""
+    level = innermost_level([tensor])
+    if level is None:
+        return function(tensor)
+    return propagate(  # type: ignore[no-any-return]
+        level, [tensor], lambda: along(function, tensor), lambda given, result: [along(function, given[0])]
+    )
+
+
+# --- operations ---------------------------------------------------------------------------------------------------
+
+
+def push_forward(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: list[Any], result: Any) -> list[Any]:
+    """The tangents of an operation's results from those of its arguments."""
+    several = op.results is not None or op.many
+    if op.view:
+        (tangent,) = given
+        derived = op.function(tangent, *params)
+        return list(derived) if several else [derived]
+    results = list(result) if several else [result]
+    nothing = [None] * len(results)
+    if not op.differentiable or not any(each._kind.dtype.category >= 2 for each in results):
+        return nothing
+    with enable_grad():
+        edge = _record(op, tensors, params, given, results)
+        node = edge.node if type(edge) is Output else edge
+        weights = [_blank(each) for each in results]
+        pulled = node.apply(engine._recorded_functions(), weights if several else weights[0], unpack_tensor)
+        roots = [
+            (engine.edge_of(engine.fit(each, engine.kind_of_edge(edge), engine.shape_of(edge), True)), tangent)
+            for edge, each, tangent in zip(node.edges, pulled, given, strict=False)
+            if each is not None and tangent is not None and edge is not None and each._requires_grad
+        ]
+    inputs = [each for each in weights if each._requires_grad]
+    if not roots or not inputs:
+        return nothing
+    record = _grad.get() and any(each is not None and each._requires_grad for each in (*tensors, *given) if hasattr(each, "_kind"))
+    found = iter(engine.run(roots, create_graph=record, inputs=inputs, capture=True) or ())
+    return [next(found) if each._requires_grad else None for each in weights]
+
+
+def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: list[Any], results: list[Any]) -> Any:
+    """An edge into a node of this call in which every argument that has a tangent counts as wanting a gradient."""
+    from .._tensor import Tensor
+    from ..dispatch import constant_of
+
+    inputs = []
+    for each, tangent in zip(tensors, given, strict=True):
+        if each is not None and not isinstance(each, Tensor):
+            each = constant_of(each, tensors)
+        elif tangent is not None and not each._requires_grad:
+            each = each.detach().requires_grad_()
+        inputs.append(each)
+    arrays, kinds = [each._array for each in results], tuple(each._kind for each in results)
+    if not op.results and not op.many:
+        arrays, kinds = arrays[0], kinds[0]
+    made = op.record(arrays, kinds, inputs, params) if op.variadic else op.record(arrays, kinds, *inputs, *params)
+    return made._node if isinstance(made, Tensor) else next(each._node for each in made if each._node is not None)
+
+
+def _blank(result: Tensor) -> Tensor:
+    """Zeros in the shape of a result, to be differentiated by; what is linear does not care where."""
+    kind = result._kind
+    made = engine.wrap(kind.backend.xp.zeros((), dtype=kind.raw_dtype), kind).expand(result.shape)  # type: ignore[attr-defined]
+    made = made.detach()
+    made._requires_grad = kind.dtype.category >= 2
+    return made  # type: ignore[no-any-return]
+
+
+def overwrite(target: Tensor, source: Tensor) -> None:
+    """``target`` was overwritten with the value of ``source``: give it the tangents of ``source``."""
+    for level in levels:
+        new, old = tangent_of(source, level), tangent_of(target, level)
+        if new is None and old is None:
+            continue
+        if old is None:
+            old = _zero_tangent(target, level)
+        if new is None:
+            old.zero_()
+        else:
+            old.copy_(new)
+
+
+def _zero_tangent(tensor: Tensor, level: Level) -> Any:
+    """A tangent of zeros for a tensor that had none; for a view, as a view of its base's."""
+    if tensor._view is None or tensor._view[1] is None:
+        kind = tensor._kind
+        set_tangent(tensor, level, engine.wrap(kind.backend.xp.zeros(tensor._array.shape, dtype=kind.raw_dtype), kind))
+    elif tangent_of(tensor._view[0], level) is None:
+        _zero_tangent(tensor._view[0], level)
+    return tangent_of(tensor, level)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..hooks import RemovableHandle
-from . import engine
+from . import engine, forward_ad
 from .modes import _grad, no_grad
 from .node import RELEASED, Node, Output, next_seq, remember_trace
 from .saved import check_saved, unpack_tensor
@@ -59,6 +59,7 @@ class Function:
     non_differentiable: tuple[Tensor, ...] | None = None
     materialize_grads = True
     _saved: Any = ()
+    _in_jvp = False
     _node: Callable[[], Node | None] = staticmethod(lambda: None)
     _backward_cls: type[FunctionNode]
 
@@ -147,6 +148,8 @@ class Function:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What ``save_for_backward`` kept.  RuntimeError where it was freed, or modified in place since."""
+        if self._in_jvp:
+            return self.saved_for_forward or ()
         node = self._node()
         if node is None:
             return self.to_save or ()
@@ -286,6 +289,33 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
 
 
 def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the operation, with the tangents that its ``jvp`` computes where an argument has any."""
+    level = forward_ad.innermost_level(args) if engine.tangents["levels"] else None
+    if level is None:
+        return _run(ctx, args, kwargs)
+    return forward_ad.propagate(
+        level, args, lambda: _call(ctx, args, kwargs), lambda given, result: _tangents(ctx, args, given, result)
+    )
+
+
+def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: Any) -> Sequence[Any]:
+    """What the user's ``jvp`` makes of the tangents of the arguments."""
+    from .._tensor import Tensor
+
+    if ctx.materialize_grads:
+        given = [each.detach().new_zeros(each.shape) if tangent is None and isinstance(each, Tensor) and each.is_floating_point()
+                 else tangent for each, tangent in zip(args, given, strict=True)]  # fmt: skip
+    ctx._in_jvp = True
+    derived = _bound(ctx, "jvp")(*given)
+    del ctx._in_jvp
+    results, derived = (each if isinstance(each, tuple) else (each,) for each in (result, derived))
+    if len(results) != len(derived):
+        raise RuntimeError(f"{type(ctx).__name__}'s jvp function returned an incorrect number of forward gradients (expected "
+                           f"{len(results)}, got {len(derived)})")  # fmt: skip
+    return [tangent if isinstance(each, Tensor) else None for each, tangent in zip(results, derived, strict=True)]
+
+
+def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     from .._tensor import Tensor
 
     cls = type(ctx)
@@ -309,7 +339,7 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     results = _attach(ctx, node, tensors, output if isinstance(output, tuple) else (output,))
     if node is not None:
         _save(ctx, node, results)
-    return type(output)(results) if isinstance(output, tuple) else results[0]
+    return tuple(results) if isinstance(output, tuple) else results[0]
 
 
 def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, ...]) -> FunctionNode:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..autograd import forward_ad
+from ..autograd.engine import tangents
 from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
 from ..inplace import assign, check_writable, snapshot
-from ..op import FAST, op
+from ..op import FAST, OPS, op
 from .._tensor import Tensor, wrap
 
 _cast = op(
@@ -27,14 +29,18 @@ def to_kind(input: Tensor, kind: Kind, copy: bool = False) -> Tensor:
     given = input._kind
     if given is kind:
         return input.clone() if copy else input  # type: ignore
-    array = input._array
+    if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING:
+        return forward_ad.along(lambda each: _in_kind(each, kind), input)
+    return _in_kind(input, kind)
+
+
+def _in_kind(input: Tensor, kind: Kind) -> Tensor:
+    given, array = input._kind, input._array
     if given.device is not kind.device:
         array = _transferred(array, given, kind)
     elif given.dtype is not kind.dtype:
         array = kind.backend.astype(array, kind.raw_dtype)
     if input._requires_grad and kind.dtype.category >= dtypes.FLOATING:
-        from ..op import OPS
-
         return OPS["to_kind"].record(array, kind, input, kind)  # type: ignore[no-any-return]
     return wrap(array, kind)
 

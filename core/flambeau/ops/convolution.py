@@ -44,7 +44,7 @@ def window(start: Sizes, size: Sizes, stride: Sizes) -> tuple[slice, ...]:
     return (slice(None), slice(None), *steps)
 
 
-def _places(kernel: Sizes, dilation: Sizes) -> Any:
+def kernel_places(kernel: Sizes, dilation: Sizes) -> Any:
     """Every place in the kernel, and where it lies in the input."""
     for place in product(*map(range, kernel)):
         yield place, [p * d for p, d in zip(place, dilation, strict=True)]
@@ -74,13 +74,13 @@ def _convolution_forward(
     padded = pad_space(xp, input, padding, padding)
     kernels = _grouped(xp, weight, groups, 0)
     made = xp.zeros((input.shape[0], groups, weight.shape[0] // groups, prod(size)), dtype=input.dtype)
-    for place, start in _places(weight.shape[2:], dilation):
+    for place, start in kernel_places(weight.shape[2:], dilation):
         made = made + xp.matmul(kernels[(..., *place)], _flat(xp, padded[window(start, size, stride)], groups))
     made = xp.reshape(made, (input.shape[0], weight.shape[0], *size))
     return made if bias is None else made + xp.reshape(bias, (-1, *(1,) * len(size)))
 
 
-def _spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
+def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
     """Zeros between neighbours, as many as make ``stride`` steps of one."""
     for dim, step in enumerate(stride, 2):
         if step > 1 and array.shape[dim]:
@@ -96,12 +96,12 @@ def _transposed_forward(
     xp: Any, input: Any, weight: Any, bias: Any = None, /, size: Sizes = (), stride: Sizes = (), padding: Sizes = (),
     dilation: Sizes = (), groups: int = 1,
 ) -> Any:  # fmt: skip
-    spread = _spread_out(xp, input, stride)
+    spread = spread_out(xp, input, stride)
     reach = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
     made = xp.zeros((input.shape[0], weight.shape[1] * groups, *reach), dtype=input.dtype)
     flat = _flat(xp, spread, groups)
     grouped = _grouped(xp, weight, groups, 0)
-    for place, start in _places(weight.shape[2:], dilation):
+    for place, start in kernel_places(weight.shape[2:], dilation):
         part = xp.matmul(xp.matrix_transpose(grouped[(..., *place)]), flat)
         part = xp.reshape(part, (input.shape[0], weight.shape[1] * groups, *spread.shape[2:]))
         made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
@@ -116,7 +116,7 @@ def _weight_forward(
     padded = pad_space(xp, input, padding, padding)
     slopes = _flat(xp, grad, groups)
     parts = []
-    for _, start in _places(shape[2:], dilation):
+    for _, start in kernel_places(shape[2:], dilation):
         seen = _flat(xp, padded[window(start, grad.shape[2:], stride)], groups)
         parts.append(xp.sum(xp.matmul(slopes, xp.matrix_transpose(seen)), axis=0))
     return xp.reshape(xp.stack(parts, axis=-1), tuple(shape))

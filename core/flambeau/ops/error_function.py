@@ -12,7 +12,7 @@ from typing import Any
 
 from ..op import op
 
-__all__ = ["erf", "erf_forward", "erfc", "erfc_forward"]
+__all__ = ["erf", "erf_forward", "erfc", "erfc_forward", "polynomial", "scaled_tail"]
 
 # erf(x) = x T(x^2) / U(x^2) near 0; erfc(x) = exp(-x^2) P(x) / Q(x) below 8, and with R / S above.
 _T = (9.60497373987051638749e0, 9.00260197203842689217e1, 2.23200534594684319226e3, 7.00332514112805075473e3,
@@ -43,11 +43,16 @@ def _near_zero(x: Any) -> Any:
     return x * polynomial(square, _T) / polynomial(square, _U)
 
 
+def scaled_tail(xp: Any, x: Any) -> Any:
+    """``exp(x**2) * erfc(x)`` of numbers from 1 on."""
+    middle, inverse = xp.clip(x, 1.0, 8.0), 1 / xp.clip(x, 8.0, math.inf)
+    far = inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])  # the quotient of the powers of x, without overflow
+    return xp.where(x < 8, polynomial(middle, _P) / polynomial(middle, _Q), far)
+
+
 def _tail(xp: Any, x: Any) -> Any:
     """``erfc`` of numbers from 1 on."""
-    middle, far = xp.clip(x, 1.0, 8.0), xp.clip(x, 8.0, 30.0)
-    quotient = xp.where(x < 8, polynomial(middle, _P) / polynomial(middle, _Q), polynomial(far, _R) / polynomial(far, _S))
-    return xp.exp(-x * x) * quotient
+    return xp.exp(-x * x) * scaled_tail(xp, x)
 
 
 def erf_forward(xp: Any, input: Any) -> Any:

@@ -201,19 +201,36 @@ def _density(xp: Any, a: Any, x: Any) -> Any:
     return xp.where(a < _LARGE, direct, around_peak)
 
 
+def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    """For ``x <= 1``: the sum over ``k > 0`` of ``a (-x)**k / (k! (a + k))``, and its derivative by ``a``."""
+    total, slope, term = xp.zeros_like(x), xp.zeros_like(x), xp.ones_like(x)
+    for k in range(1, 20):
+        term = term * -x / k
+        total = total + term * a / (a + k)
+        slope = slope + term * k / (a + k) ** 2
+    return total, slope
+
+
+def _log_factorial(xp: Any, a: Any) -> Any:
+    """``lgamma(1 + a)``, as accurate near 0 as it is small."""
+    near = xp.clip(a, 0.0, 1.0)
+    return xp.where(a < 1, near * (near - 1) * chebyshev(2 * near - 1, _LGAMMA), _lgamma_of_positive(xp, 1 + a))
+
+
 def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """The mass below and above ``x``; the one that is exact where it is small is integrated, the other its complement."""
+    """The mass below and above ``x``: of the two, the smaller is computed, the other is its complement."""
     ordinary = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     a, x = xp.where(ordinary, a, 1.0), xp.where(ordinary, x, 1.0)
-    density = _density(xp, a, x)
-    scale = 1 / (xp.abs(a - x) + xp.sqrt(a))
-    at_most, at_least = xp.minimum(a, x), xp.maximum(a, x)
-    fits_below, fits_above = (x <= a) | (x < 1), (x >= a) | (a < 1)
-    b = xp.where(fits_below, x, at_most)
-    below = density * quadrature(xp, lambda y: xp.exp(-a * y - b * xp.expm1(-y)), scale)
-    c = xp.where(fits_above, x, at_least)
-    above = density * quadrature(xp, lambda y: xp.exp(a * y - c * xp.expm1(y)), scale)
-    return xp.where(fits_below, below, 1 - above), xp.where(fits_above, above, 1 - below)
+    near = xp.minimum(x, xp.ones_like(x))
+    rest = _series(xp, a, near)[0]
+    exponent = a * xp.log(near) - _log_factorial(xp, a)
+    near_below, near_above = xp.exp(exponent) * (1 + rest), -xp.expm1(exponent) - xp.exp(exponent) * rest
+    density, scale = _density(xp, a, x), 1 / (xp.abs(a - x) + xp.sqrt(a))
+    lower, upper = xp.minimum(a, x), xp.maximum(a, x)
+    below = density * quadrature(xp, lambda y: xp.exp(-a * y - lower * xp.expm1(-y)), scale)
+    above = density * quadrature(xp, lambda y: xp.exp(a * y - upper * xp.expm1(y)), scale)
+    below, above = xp.where(x < a, below, 1 - above), xp.where(x < a, 1 - below, above)
+    return xp.where(x < 1, near_below, below), xp.where(x < 1, near_above, above)
 
 
 def _limits(xp: Any, a: Any, x: Any, made: Any, at_zero: float) -> Any:
@@ -260,21 +277,24 @@ gammaincc = op(
 
 
 @in_double
-def gamma_grad_forward(xp: Any, input: Any, out: Any) -> Any:
+def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
     """The derivative of a gamma sample by its shape: minus that of the distribution function, over the density.
 
-    That derivative is an integral, over either tail, of the score ``log(t) - digamma(shape)``.
+    That derivative is an integral, over either tail, of the score ``log(t) - digamma(shape)``; for a small sample, a series.
     """
-    a, x = xp.broadcast_arrays(input, out)
+    a, x = xp.broadcast_arrays(input, sample)
+    near = xp.minimum(x, xp.ones_like(x))
+    rest, slope = _series(xp, a, near)
+    series = -near * xp.exp(near) / a * ((1 + rest) * (xp.log(near) - digamma_forward(xp, 1 + a)) + slope)
     score = xp.log(x) - digamma_forward(xp, a)
     scale = 1 / (xp.abs(a - x) + xp.sqrt(a))
     lower, upper = xp.minimum(a, x), xp.maximum(a, x)
     below = quadrature(xp, lambda y: xp.exp(-a * y - lower * xp.expm1(-y)) * (score - y), scale)
     above = quadrature(xp, lambda y: xp.exp(a * y - upper * xp.expm1(y)) * (score + y), scale)
-    return x * xp.where(x < a, -below, above)
+    return xp.where(x < 1, series, x * xp.where(x < a, -below, above))
 
 
-op("standard_gamma_grad", lambda xp, input, out: gamma_grad_forward(xp, input, out), promote="float", public=False,
+op("standard_gamma_grad", lambda xp, input, sample: gamma_grad_forward(xp, input, sample), promote="float", public=False,
    method=False, out=False)  # fmt: skip
 
 
@@ -283,27 +303,23 @@ def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
     """The derivative of a beta(a, b) sample ``x`` by ``a``, over ``1 - x``: as for gamma, in the log-odds of the sample."""
     score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
     distance = a - (a + b) * x  # from the peak of the density of the log-odds
-    scale = 1 / (xp.abs(distance) + xp.sqrt((a + b) * x * (1 - x)) + 0.1 * xp.minimum(a, b))
+    scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))
 
-    def moved(y: Any) -> Any:
-        """The change of the logarithm of the sample when its log-odds change by ``y``."""
-        return y - xp.log1p(x * xp.expm1(y))
+    def lower(y: Any) -> Any:
+        shift = -xp.log1p(x * xp.expm1(-y))  # of log(1 - t), when the log-odds of t go down by y
+        return xp.exp(-a * y + (a + b) * shift) * (score + shift - y)
 
-    below = quadrature(xp, lambda y: xp.exp(_beta_log_ratio(xp, a, b, x, -y)) * (score + moved(-y)), scale)
-    above = quadrature(xp, lambda y: xp.exp(_beta_log_ratio(xp, a, b, x, y)) * (score + moved(y)), scale)
-    return x * xp.where(distance > 0, -below, above)
+    def upper(y: Any) -> Any:
+        shift = -xp.log1p((1 - x) * xp.expm1(-y))  # of log(t), when they go up
+        return xp.exp(-b * y + (a + b) * shift) * (score + shift)
 
-
-def _beta_log_ratio(xp: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
-    """The log of the density ratio when the log-odds change by ``y``; beyond recall, far below any rounding error."""
-    y = xp.clip(y, -700.0, 700.0)
-    return a * y - (a + b) * xp.log1p(x * xp.expm1(y))
+    return x * xp.where(distance > 0, -quadrature(xp, lower, scale), quadrature(xp, upper, scale))
 
 
-def _dirichlet_grad(xp: Any, g: Any, input: Any, out: Any) -> Any:
+def _dirichlet_grad(xp: Any, g: Any, input: Any, sample: Any) -> Any:
     """Each component is a beta sample; what it gains, the others lose in proportion."""
     others = xp.sum(input, axis=-1, keepdims=True) - input
-    return _beta_grad(xp, out, input, others) * (g - xp.sum(g * out, axis=-1, keepdims=True))
+    return _beta_grad(xp, sample, input, others) * (g - xp.sum(g * sample, axis=-1, keepdims=True))
 
 
 op("dirichlet_grad", _dirichlet_grad, promote="float", public=False, method=False, out=False)

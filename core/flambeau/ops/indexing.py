@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..autograd.engine import tangents
 from ..devices import kind_of
 from .. import overrides
 from ..op import FAST, OPS, composite, op
-from .._tensor import Tensor, alias, wrap
+from .._tensor import Tensor, wrap
 from .views import wrap_dim
 
 # --- basic indexing: views ----------------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ def _getitem_method(self: Tensor, index: Any) -> Any:
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from ..autograd.modes import is_grad_enabled
-    from ..inplace import check_writable, give_history
+    from ..inplace import assign, check_writable, give_history, snapshot
 
     if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
         overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)  # type: ignore[attr-defined]
@@ -204,8 +205,10 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         from ..creation import tensor as make
 
         value = make(value, dtype=kind.dtype, device=kind.device)
-    before = alias(self)
-    before._node, before._requires_grad = self._node, self._requires_grad
+    before = snapshot(self)
+    if tangents["levels"]:
+        assign(self, OPS["setitem"].function(before, value, raw))
+        return
     storage = self._storage or self._own_storage()
     try:
         if kind.backend.mutable:

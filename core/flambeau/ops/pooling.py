@@ -9,7 +9,7 @@ from typing import Any
 
 from ..op import composite, op
 from .._tensor import Tensor
-from .convolution import _places, _spread_out, pad_space, window
+from .convolution import kernel_places, pad_space, spread_out, window
 from .formula import formula
 
 __all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool"]
@@ -46,7 +46,7 @@ def _max_pool_forward(
     after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     made = None
-    for _, start in _places(window_size, dilation):
+    for _, start in kernel_places(window_size, dilation):
         seen = padded[window(start, size, stride)]
         made = seen if made is None else xp.maximum(made, seen)
     return made if prod(window_size) > 1 else xp.asarray(made, copy=True)
@@ -59,7 +59,7 @@ def max_pool_indices_forward(
     after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
     best, found = None, None
-    for _, start in _places(window_size, dilation):
+    for _, start in kernel_places(window_size, dilation):
         seen = padded[window(start, size, stride)]
         here = xp.broadcast_to(_positions(xp, start, size, stride, padding, input.shape[2:]), seen.shape)
         if best is None:
@@ -223,7 +223,7 @@ def _avg_pool_backward_forward(
     xp: Any, input: Any, /, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool,
     divisor: int | None,
 ) -> Any:  # fmt: skip
-    spread = _spread_out(xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride)
+    spread = spread_out(xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride)
     reach = [max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)]
     made = None
     for start in product(*map(range, window_size)):

@@ -30,14 +30,14 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
     return coefficients[0] + x * ahead - behind
 
 
-_STEP, _FIRST, _LAST = 1 / 12, -56, 44  # of the trapezoidal rule below; from exp(-100) to exp(3.6) times the scale
+_STEP, _FIRST, _LAST = 1 / 16, -72, 60  # of the trapezoidal rule below; from exp(-100) to exp(3.6) times the scale
 
 
 def quadrature(xp: Any, integrand: Callable[[Any], Any], scale: Any) -> Any:
     """The integral over all ``y > 0`` of a function that decays exponentially, on a length of about ``scale``.
 
     The trapezoidal rule in ``u``, after the substitution ``y = scale * exp(u - exp(-u))`` (Takahasi and Mori, "Double
-    exponential formulas for numerical integration", 1974): exact to rounding with a hundred points.
+    exponential formulas for numerical integration", 1974): exact to rounding with some hundred points.
     """
     total = xp.zeros_like(scale)
     for index in range(_FIRST, _LAST + 1):

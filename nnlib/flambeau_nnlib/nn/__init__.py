@@ -8,19 +8,36 @@ torch.Size([3, 2])
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
+if TYPE_CHECKING:
+    from . import parallel
+    from .parallel import DataParallel
+
 __all__ = [
     "Buffer",
+    "DataParallel",
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
     "functional",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
 ]
 __all__ += modules.__all__
+
+
+def __getattr__(name: str) -> Any:
+    """Import `parallel`, which few programs need, when it is first asked for."""
+    if name not in ("DataParallel", "parallel"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    parallel = importlib.import_module(".parallel", __name__)
+    return parallel if name == "parallel" else parallel.DataParallel

@@ -22,6 +22,8 @@ __all__ = [
 
 Tensor = torch.Tensor
 
+_BLOCK = 1024  # boxes whose overlaps with all others are computed at once
+
 
 def _wide(boxes: Tensor) -> Tensor:
     """A dtype in which areas do not overflow: float32 for halves, int64 for small integers."""
@@ -184,13 +186,19 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         >>> nms(boxes, torch.tensor([0.7, 0.9, 0.8]), iou_threshold=0.5)
         tensor([1, 2])
     """
-    left = torch.argsort(scores, descending=True, stable=True)
-    kept = []
-    while left.numel() > 0:
-        best, left = left[:1], left[1:]
-        kept.append(best)
-        left = left[box_iou(boxes[best], boxes[left])[0] <= iou_threshold]
-    return torch.cat(kept) if kept else torch.empty(0, dtype=torch.int64, device=boxes.device)
+    import numpy as np
+
+    order = torch.argsort(scores, descending=True, stable=True)
+    boxes = boxes.detach()[order]
+    alive = np.ones(len(boxes), dtype=bool)
+    for start in range(0, len(boxes), _BLOCK):
+        rows = np.flatnonzero(alive[start : start + _BLOCK]) + start
+        block = box_iou(boxes[torch.from_numpy(rows).to(boxes.device)], boxes[start:]) > iou_threshold
+        for row, overlaps in zip(rows, block.cpu().numpy(), strict=True):
+            if alive[row]:
+                alive[start:] &= ~overlaps
+                alive[row] = True
+    return order[torch.from_numpy(np.flatnonzero(alive)).to(order.device)]
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:

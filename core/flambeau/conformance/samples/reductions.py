@@ -27,6 +27,7 @@ def _over(name: str, formula: str, make: Any = real, *, empty: bool = True, **op
         Sample(name, lambda torch, x: of(torch, x, 1), [make(0, 3)], lambda np, x: expected(np, x, 1), **options),
     ]
     if empty:
+        options = {**options, "grad": False}
         samples.append(Sample(name, lambda torch, x: of(torch, x, 1), [make(2, 0)], lambda np, x: expected(np, x, 1), **options))
     return samples
 

@@ -38,8 +38,8 @@ class Input:
         if self.values is not None:
             return np.asarray(self.values, dtype=dtype)
         if self.distinct:
-            steps = rng.permutation(math.prod(self.shape)) + rng.uniform(0.1, 0.4, math.prod(self.shape))
-            return (self.low + steps.reshape(self.shape) / 2).astype(dtype)
+            steps = rng.permutation(math.prod(self.shape)).reshape(self.shape) + self.low
+            return (steps if np.dtype(dtype).kind == "i" else steps + rng.uniform(-0.3, 0.3, self.shape)).astype(dtype)
         if dtype == "bool":
             return rng.integers(0, 2, self.shape).astype(bool)
         if np.dtype(dtype).kind in "iu":
@@ -105,7 +105,8 @@ class Sample:
         grad: whether it has derivatives.
         elementwise: whether the inputs may have any shapes that broadcast.
         view: whether the result shares memory with the first input.
-        inplace: whether the in-place form, where there is one, gives the same.
+        method, inplace: whether these forms, where they exist, take the same arguments.
+        layouts: whether any order in memory will do.
         atol: an absolute error to allow, beyond the usual.
     """
 
@@ -118,7 +119,9 @@ class Sample:
     grad: bool = True
     elementwise: bool = False
     view: bool = False
+    method: bool = True
     inplace: bool = True
+    layouts: bool = True
     atol: float = 0.0
 
     def arrays(self, np: Any, dtype: str, seed: int = 0, shapes: Sequence[tuple[int, ...]] | None = None) -> list[Any]:

@@ -11,17 +11,22 @@ from __future__ import annotations
 from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from flambeau.ops.linear import linear
 
-from . import activation, distance, loss, margin_loss, normalization, padding, pooling
+from . import activation, attention, distance, loss, margin_loss, normalization, padding, pooling, vision, warping
 from . import dropout as dropping
+from . import embedding as embeddings
 from .activation import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .distance import *  # noqa: F403
 from .dropout import *  # noqa: F403
+from .embedding import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .margin_loss import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pooling import *  # noqa: F403
+from .vision import *  # noqa: F403
+from .warping import *  # noqa: F403
 
 __all__ = ["bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
-for _module in (activation, distance, dropping, loss, margin_loss, normalization, padding, pooling):
+for _module in (activation, attention, distance, dropping, embeddings, loss, margin_loss, normalization, padding, pooling, vision, warping):
     __all__ += _module.__all__

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.ops import ctc
 from flambeau.ops import loss as ops
 from flambeau.ops.linear import linear
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..modules.linear_cross_entropy import LinearCrossEntropyOptions
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "gaussian_nll_loss", "huber_loss", "kl_div",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss", "gaussian_nll_loss", "huber_loss", "kl_div",
     "l1_loss", "linear_cross_entropy", "mse_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss",
 ]  # fmt: skip
 
@@ -255,3 +256,16 @@ def linear_cross_entropy(
     return cross_entropy(
         logits, target, weight=weight, reduction=reduction, ignore_index=ignored, label_smoothing=label_smoothing
     )
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Minus the log-likelihood of label sequences, summed over their alignments with the input (Graves et al. 2006).
+
+    Shapes: log_probs ``(T, N, C)`` or ``(T, C)``, targets ``(N, S)`` or all of them in one dimension, lengths ``(N,)`` or ``()``.
+    "mean" divides by the lengths of the targets first; ``zero_infinity`` drops inputs too short for their target.
+    Graves et al., "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".
+    """
+    return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)

@@ -1,1 +1,43 @@
-"""Detectors."""
+"""Networks that find objects."""
+
+from __future__ import annotations
+
+from .faster_rcnn import (
+    FasterRCNN,
+    FasterRCNN_MobileNet_V3_Large_320_FPN_Weights,
+    FasterRCNN_MobileNet_V3_Large_FPN_Weights,
+    FasterRCNN_ResNet50_FPN_V2_Weights,
+    FasterRCNN_ResNet50_FPN_Weights,
+    fasterrcnn_mobilenet_v3_large_320_fpn,
+    fasterrcnn_mobilenet_v3_large_fpn,
+    fasterrcnn_resnet50_fpn,
+    fasterrcnn_resnet50_fpn_v2,
+)
+from .retinanet import (
+    RetinaNet,
+    RetinaNet_ResNet50_FPN_V2_Weights,
+    RetinaNet_ResNet50_FPN_Weights,
+    retinanet_resnet50_fpn,
+    retinanet_resnet50_fpn_v2,
+)
+from .ssd import SSD, SSD300_VGG16_Weights, ssd300_vgg16
+
+__all__ = [
+    "SSD",
+    "FasterRCNN",
+    "FasterRCNN_MobileNet_V3_Large_320_FPN_Weights",
+    "FasterRCNN_MobileNet_V3_Large_FPN_Weights",
+    "FasterRCNN_ResNet50_FPN_V2_Weights",
+    "FasterRCNN_ResNet50_FPN_Weights",
+    "RetinaNet",
+    "RetinaNet_ResNet50_FPN_V2_Weights",
+    "RetinaNet_ResNet50_FPN_Weights",
+    "SSD300_VGG16_Weights",
+    "fasterrcnn_mobilenet_v3_large_320_fpn",
+    "fasterrcnn_mobilenet_v3_large_fpn",
+    "fasterrcnn_resnet50_fpn",
+    "fasterrcnn_resnet50_fpn_v2",
+    "retinanet_resnet50_fpn",
+    "retinanet_resnet50_fpn_v2",
+    "ssd300_vgg16",
+]

@@ -1,0 +1,67 @@
+"""Collectives by copies from device to device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor, backend, device
+
+from .workers import run_on
+
+__all__ = ["Collectives"]
+
+
+class Collectives:
+    """What a group of devices of one type does together.
+
+    Tensors come in without history and results have none.  ``devices`` may name a device twice.
+
+    >>> Collectives("cpu").broadcast([torch.ones(2)], [torch.device("cpu")])
+    [[tensor([1., 1.])]]
+    """
+
+    def __init__(self, device_type: str) -> None:
+        self.device_type = device_type
+
+    def devices(self) -> list[device]:
+        """All devices of the type."""
+        return [device(self.device_type, index) for index in range(backend.for_device_type(self.device_type).device_count())]
+
+    def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
+        """Each call on its device, side by side; an exception in place of a result where one was raised."""
+        return run_on(devices, calls)
+
+    def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
+        """For each device, a copy of all tensors; those that are there already are themselves."""
+        return [[each.to(place) for each in tensors] for place in devices]
+
+    def scatter(self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None = None, dim: int = 0) -> list[Tensor]:
+        """For each device a part of the tensor, of these sizes or as even as can be; fewer parts than devices if it is short.
+
+        Raises:
+            RuntimeError: the sizes do not add up to the tensor's.
+        """
+        if sizes is None:
+            parts = tensor.chunk(len(devices), dim)
+        else:
+            if sum(sizes) != tensor.size(dim) or len(sizes) != len(devices):
+                raise RuntimeError(f"scatter: chunk_sizes {list(sizes)} for {len(devices)} devices do not divide dimension {dim} of "
+                                   f"size {tensor.size(dim)}")  # fmt: skip
+            parts = tensor.split(list(sizes), dim)
+        return [part.to(place) for part, place in zip(parts, devices, strict=False)]
+
+    def gather(self, tensors: Sequence[Tensor], destination: device, dim: int = 0) -> Tensor:
+        """The tensors of all devices joined on one."""
+        return torch.cat([each.to(destination) for each in tensors], dim)
+
+    def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
+        """The sum of the tensors of all devices, on one: always added in the same order."""
+        return reduce(torch.add, [each.to(destination) for each in tensors])
+
+    def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The sum of the tensors, on the device of each."""
+        total = self.reduce_add(tensors, tensors[0].device)
+        return [total.to(each.device) for each in tensors]

@@ -1,0 +1,73 @@
+"""One thread for each device, kept: libraries hold handles, caches and the current device by thread."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import Any
+
+from flambeau import backend as backends
+from flambeau import device
+
+__all__ = ["Worker", "run_on", "worker"]
+
+
+class Worker:
+    """The thread of one device.  What it runs sees that device as current, and the caller's context variables."""
+
+    def __init__(self, place: device) -> None:
+        self._guard = backends.for_device_type(place.type).guard
+        self._index = place.index or 0
+        self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name=f"flambeau {place}", daemon=True)
+        self._thread.start()
+
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+        """Run ``call`` in the thread; at once, if this is that thread, which would wait for itself otherwise."""
+        future: Future[Any] = Future()
+        context = copy_context()
+        task = future, lambda: context.run(call)
+        if threading.current_thread() is self._thread:
+            _settle(*task)
+        else:
+            self._tasks.put(task)
+        return future
+
+    def _serve(self) -> None:
+        with self._guard(self._index):
+            while True:
+                _settle(*self._tasks.get())
+
+
+def _settle(future: Future[Any], call: Callable[[], Any]) -> None:
+    try:
+        future.set_result(call())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+_workers: dict[tuple[str, int], Worker] = {}
+_lock = threading.Lock()
+
+
+def worker(place: device) -> Worker:
+    """The one worker of a device."""
+    key = place.type, place.index or 0
+    with _lock:
+        if key not in _workers:
+            _workers[key] = Worker(place)
+        return _workers[key]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.clear)  # a fork has none of its parent's threads
+
+
+def run_on(devices: Sequence[device], calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Each call on its device, side by side; the results in order, an exception in place of a result where one was raised."""
+    futures = [worker(place).submit(call) for place, call in zip(devices, calls, strict=True)]
+    return [future.exception() or future.result() for future in futures]

@@ -1,0 +1,5 @@
+"""Batching: ``vmap`` as a backend.
+
+``arrays`` gives the array API for arrays with hidden dimensions, ``indexing`` their indexing, ``kinds`` the kinds of tensor that
+are made of them and the way in and out, and ``vmap`` the transform that users call.
+"""

@@ -1,0 +1,255 @@
+"""Kinds of batched tensors, and the way into and out of a batch.
+
+A batched tensor is an ordinary Tensor of a ``BatchedKind``, whose arrays hide one dimension per *level* (one call of
+``vmap``).  Its operations are found in its kind like any others; two tensors of different levels are first *lifted* to have
+both.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same for the
+whole batch is the sum over the batch.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from .. import dtypes
+from ..backend import Backend
+from ..devices import Kind, Kernels, device, kind_of
+from .arrays import BatchedArray, Namespace, namespace
+
+__all__ = ["BatchedKind", "Level", "add_level", "align", "drop_level", "levels_of"]
+
+
+class Level:
+    """One ``vmap`` that is going on: the size of its batch, and what it says of random numbers."""
+
+    __slots__ = ("__weakref__", "_devices", "number", "randomness", "size")
+
+    def __init__(self, number: int, size: int, randomness: str = "error") -> None:
+        self.number = number
+        self.size = size
+        self.randomness = randomness
+        self._devices: dict[tuple[Any, ...], device] = {}
+
+    def device_for(self, levels: tuple[Level, ...], place: device) -> device:
+        """An equal device that is another object, so that tensors of different levels do not pass for one kind."""
+        key = (*(each.number for each in levels), place)
+        return self._devices.setdefault(key, device(place.type, place.index))
+
+
+class BatchedBackend(Backend):
+    """A backend whose arrays hide dimensions: the array API over another backend."""
+
+    def __init__(self, inner: Backend, depth: int) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self.device_type = inner.device_type
+        self.mutable = inner.mutable
+        self.array_type = BatchedArray
+        self.xp: Namespace = namespace(inner.xp, depth)
+        self.depth = depth
+
+    @cached_property
+    def all_kernels(self) -> Mapping[str, Callable[..., Any]]:
+        from .rules import RULES
+
+        return {name: rule(self) for name, rule in RULES.items()}
+
+    @property
+    def dtypes(self) -> Mapping[Any, Any]:  # type: ignore[override]
+        return self.inner.dtypes
+
+    def dtype_of(self, array: Any) -> Any:
+        return self.inner.dtype_of(getattr(array, "raw", array))
+
+    def current_device(self) -> int:
+        return self.inner.current_device()
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> BatchedArray:
+        return self.xp.lifted(self.inner.asarray(data, raw_dtype, index=index, copy=copy))
+
+    def wrap(self, array: Any) -> BatchedArray:
+        return self.xp.lifted(array)
+
+    def astype(self, array: Any, raw_dtype: Any) -> BatchedArray:
+        return self.xp.made(self.inner.astype(self.xp.lifted(array).raw, raw_dtype))
+
+    def copy(self, array: Any) -> BatchedArray:
+        return self.xp.made(self.inner.copy(self.xp.lifted(array).raw))
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return self.inner.strides(array.raw)[self.depth :]
+
+    def data_ptr(self, array: Any) -> int:
+        return self.inner.data_ptr(array.raw)
+
+    def shares_memory(self, array: Any, other: Any) -> bool:
+        return self.inner.shares_memory(array.raw, other.raw)
+
+    def item(self, array: Any) -> Any:
+        return array._no_number()
+
+    tolist = item
+
+    def to_host(self, array: Any) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    root = to_host
+
+
+_backends: dict[tuple[int, int], BatchedBackend] = {}
+
+
+def _backend(inner: Backend, depth: int) -> BatchedBackend:
+    key = id(inner), depth
+    if key not in _backends:
+        _backends[key] = BatchedBackend(inner, depth)
+    return _backends[key]
+
+
+class BatchedKind(Kind):
+    """The kind of tensors of one dtype on one device inside the same levels, which are in the order of their arrays'
+    hidden dimensions, outermost first.
+    """
+
+    __slots__ = ("__weakref__", "levels", "plain")
+
+    def __init__(self, plain: Kind, levels: tuple[Level, ...]) -> None:
+        place = levels[-1].device_for(levels, plain.device)
+        super().__init__(plain.dtype, place, _backend(plain.backend, len(levels)))
+        self.plain = plain
+        self.levels = levels
+        self.F = _shared(plain, len(levels))
+
+    def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
+        kernel, kinds = self.F._kind[name] if self.F._kind is not self else super().__missing__(name)
+        entry = self[name] = kernel, tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds)
+        return entry
+
+    def _own(self, kind: Kind) -> Kind:
+        return self.to(kind.dtype)
+
+    def to(self, dtype: dtypes.dtype) -> Kind:
+        return self if dtype is self.dtype else with_levels(self.plain.to(dtype), self.levels)
+
+    def __repr__(self) -> str:
+        return f"BatchedKind({self.plain!r}, depth {len(self.levels)})"
+
+
+_kinds: weakref.WeakValueDictionary[Any, BatchedKind] = weakref.WeakValueDictionary()
+_templates: dict[tuple[Kind, int], BatchedKind] = {}
+
+
+def _shared(plain: Kind, depth: int) -> Kernels:
+    """The raw operations, the same for all levels of one depth: those of a kind that lives on."""
+    template = _templates.get((plain, depth))
+    if template is None:
+        template = _templates[plain, depth] = Kind.__new__(BatchedKind)
+        template.plain, template.levels = plain, tuple(Level(-1 - each, 1) for each in range(depth))
+        Kind.__init__(template, plain.dtype, device(plain.device.type, plain.device.index), _backend(plain.backend, depth))
+    return template.F
+
+
+def with_levels(plain: Kind, levels: tuple[Level, ...]) -> Kind:
+    """The kind like ``plain`` inside ``levels``."""
+    if not levels:
+        return plain
+    key = plain, levels
+    found = _kinds.get(key)
+    if found is None:
+        found = _kinds[key] = BatchedKind(plain, levels)
+    return found
+
+
+def levels_of(kind: Kind) -> tuple[Level, ...]:
+    return kind.levels if isinstance(kind, BatchedKind) else ()
+
+
+def plain_of(kind: Kind) -> Kind:
+    return kind.plain if isinstance(kind, BatchedKind) else kind
+
+
+# --- in and out ---------------------------------------------------------------------------------------------------
+
+
+def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
+    """The tensor inside ``level``: with dimension ``dim`` hidden as the batch, or, without one, the same for all."""
+    kind = tensor._kind
+    levels = tuple(sorted((*levels_of(kind), level), key=lambda each: each.number))
+    made = with_levels(plain_of(kind), levels)
+    position = levels.index(level)
+    return _moved(tensor, "add_level", made, level, dim, position)
+
+
+def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
+    """The tensor outside ``level``: with the batch as dimension ``dim``, or, without one, the sum over the batch."""
+    levels = levels_of(tensor._kind)
+    if level not in levels:
+        tensor = add_level(tensor, level, None)
+        levels = levels_of(tensor._kind)
+    position = levels.index(level)
+    made = with_levels(plain_of(tensor._kind), levels[:position] + levels[position + 1 :])
+    return _moved(tensor, "drop_level", made, level, dim, position)
+
+
+def _moved(tensor: Any, name: str, kind: Kind, level: Level, dim: int | None, position: int) -> Any:
+    from .. import op as ops
+    from .._tensor import wrap
+    from ..autograd import forward_ad
+    from ..autograd.engine import tangents
+
+    if tangents["levels"] and forward_ad.innermost_level([tensor]) is not None:
+        move = add_level if name == "add_level" else drop_level
+        return forward_ad.along(lambda each: move(each, level, dim), tensor)
+    array = ops.OPS[name].forward(None, tensor._array, level, dim, position)
+    if tensor._requires_grad and kind.dtype.category >= dtypes.FLOATING:
+        made = ops.OPS[name].record(array, kind, tensor, level, dim, position)
+    else:
+        made = wrap(array, kind)
+    if dim is not None:
+        made._storage = tensor._storage or tensor._own_storage()
+    return made
+
+
+def hide(array: Any, level: Level, dim: int | None, position: int, inner: Backend) -> BatchedArray:
+    """``add_level`` on arrays."""
+    xp, k = inner.xp, array.depth if isinstance(array, BatchedArray) else 0
+    raw = array.raw if k else array
+    if dim is None:
+        raw = xp.expand_dims(raw, axis=position)
+    else:
+        raw = xp.moveaxis(raw, dim + k, position)
+    return BatchedArray(raw, namespace(xp, k + 1))
+
+
+def show(array: BatchedArray, level: Level, dim: int | None, position: int, inner: Backend) -> Any:
+    """``drop_level`` on arrays."""
+    xp, k, raw = inner.xp, array.depth, array.raw
+    if dim is None:
+        if raw.shape[position] == 1 != level.size:
+            raw = raw * level.size
+        raw = xp.sum(raw, axis=position, dtype=raw.dtype)
+    else:
+        if raw.shape[position] != level.size:
+            raw = xp.broadcast_to(raw, (*raw.shape[:position], level.size, *raw.shape[position + 1 :]))
+        raw = xp.moveaxis(raw, position, dim + k - 1)
+    return BatchedArray(raw, namespace(xp, k - 1)) if k > 1 else inner.wrap(raw)
+
+
+def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """Lift tensors to have the levels of all of them."""
+    from .._tensor import Tensor
+
+    levels: set[Level] = set()
+    for each in tensors:
+        if isinstance(each, Tensor):
+            levels.update(levels_of(each._kind))
+    return tuple(lift(each, levels) if isinstance(each, Tensor) else each for each in tensors)
+
+
+def lift(tensor: Any, levels: Any) -> Any:
+    """The tensor inside all of ``levels``; it is the same for all members of those that it has not been in."""
+    for level in sorted(set(levels) - set(levels_of(tensor._kind)), key=lambda each: each.number):
+        tensor = add_level(tensor, level, None)
+    return tensor

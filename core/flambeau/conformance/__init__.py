@@ -1,0 +1,1 @@
+"""The conformance kit: does flambeau work on a backend?  ``python -m flambeau conformance NAME`` runs it."""

@@ -1,0 +1,269 @@
+"""What must hold for every sample, on every backend."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import flambeau as torch
+
+from .samples.sample import Bad, Input, Sample, find, replaced
+
+__all__ = ["CHECKS", "Checker"]
+
+TOLERANCES = {"float64": (1e-9, 1e-11), "complex128": (1e-9, 1e-11), "float32": (2e-5, 2e-6), "complex64": (2e-5, 2e-6), "float16": (6e-3, 4e-3)}
+SHAPES: Sequence[Sequence[tuple[int, ...]]] = (  # for functions of up to three numbers: 0-d, empty, broadcast
+    [(), (), ()], [(0,), (0,), (0,)], [(2, 0, 3), (1, 0, 1), (3,)], [(), (3,), (2, 1)], [(4, 1, 2), (3, 1), (1, 1, 2)],
+)  # fmt: skip
+
+
+class Checker:
+    """Runs samples on one device.  Each method checks one thing of a sample and raises AssertionError where it fails."""
+
+    def __init__(self, device: Any = None) -> None:
+        self.device = device
+
+    @cached_property
+    def np(self) -> Any:
+        import numpy
+
+        return numpy
+
+    @cached_property
+    def supported(self) -> set[str]:
+        """The names of the dtypes that the device has."""
+        from flambeau.devices import kind_of
+
+        kind = kind_of(torch.bool, None if self.device is None else torch.device(self.device))  # type: ignore[arg-type]
+        return {each.name for each in kind.backend.dtypes}
+
+    def dtypes(self, sample: Sample) -> list[str]:
+        return [each for each in sample.dtypes if each in self.supported]
+
+    # --- the checks ---
+
+    def values(self, sample: Sample) -> None:
+        """The values, shapes and dtypes of the results are the formula's."""
+        for dtype in self.dtypes(sample):
+            self._compare(sample, sample.arrays(self.np, dtype), dtype)
+
+    def shapes(self, sample: Sample) -> None:
+        """So they are for 0-d, empty and broadcast inputs, and for random shapes."""
+        dtype = self.dtypes(sample)[0]
+        for shapes in (*SHAPES, self._random_shapes()):
+            arrays = sample.arrays(self.np, dtype, shapes=shapes[: len(sample.inputs)])
+            self._compare(sample, arrays, dtype)
+
+    def layouts(self, sample: Sample) -> None:
+        """Inputs that are not contiguous, and memory that cannot be written, give the same; inputs stay as they are."""
+        dtype = self.dtypes(sample)[0]
+        arrays = sample.arrays(self.np, dtype)
+        expected = self._results(sample.call(torch, *self._tensors(arrays)))
+        for arrange in (_transposed, _strided):
+            tensors = [arrange(each) for each in self._tensors(arrays)]
+            self._same(sample, self._results(sample.call(torch, *tensors)), expected, arrange.__name__)
+            for tensor, array in zip(tensors, arrays, strict=True):
+                self.np.testing.assert_array_equal(self._to_numpy(tensor), array, "an input was changed")
+        locked = self._tensors(arrays)
+        for each in locked:
+            _lock(each)
+        self._same(sample, self._results(sample.call(torch, *locked)), expected, "read-only")
+
+    def forms(self, sample: Sample) -> None:
+        """The method, the in-place method and ``out=`` give what the function gives."""
+        for dtype in self.dtypes(sample):
+            arrays = sample.arrays(self.np, dtype)
+            expected = self._results(sample.call(torch, *self._tensors(arrays)))
+            for word, form in self._forms(sample, expected):
+                got = self._results(sample.call(replaced(torch, sample.name, form), *self._tensors(arrays)))
+                self._same(sample, got, expected, f"{word}, {dtype}")
+
+    def gradients(self, sample: Sample) -> None:
+        """The derivatives are those of finite differences."""
+        tensors = self._differentiable(sample)
+        torch.autograd.gradcheck(_of_floats(sample), tensors, nondet_tol=0.0)
+
+    def second_gradients(self, sample: Sample) -> None:
+        """So are the derivatives of the derivatives."""
+        tensors = self._differentiable(sample)
+        torch.autograd.gradgradcheck(_of_floats(sample), tensors, [each.clone() for each in self._like_results(sample, tensors)])
+
+    def raises(self, bad: Bad) -> None:
+        """A bad call raises the error that it should, with a message."""
+        import builtins
+
+        wanted = getattr(builtins, bad.error)
+        tensors = self._tensors(bad.arrays(self.np, bad.dtype))
+        try:
+            bad.call(torch, *tensors)
+        except Exception as error:
+            assert type(error) is wanted, f"{type(error).__name__} ({error}) instead of {bad.error}"
+            assert str(error), f"{bad.error} without a message"
+        else:
+            raise AssertionError(f"no {bad.error} was raised")
+
+    # --- parts ---
+
+    def _tensors(self, arrays: Sequence[Any]) -> list[Any]:
+        return [torch.tensor(each, device=self.device) for each in arrays]
+
+    def _to_numpy(self, value: Any) -> Any:
+        return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else self.np.asarray(value)
+
+    def _results(self, made: Any) -> list[Any]:
+        return [self._to_numpy(each) for each in (made if isinstance(made, (tuple, list)) else (made,))]
+
+    def _compare(self, sample: Sample, arrays: Sequence[Any], dtype: str) -> None:
+        made = sample.call(torch, *self._tensors(arrays))
+        with self.np.errstate(all="ignore"):
+            expected = sample.reference(self.np, *(self._widened(each) for each in arrays))
+        expected = expected if isinstance(expected, (tuple, list)) else (expected,)
+        made = self._results(made)
+        assert len(made) == len(expected), f"{len(made)} results instead of {len(expected)}"
+        rules = sample.result if isinstance(sample.result, tuple) else (sample.result,) * len(made)
+        for got, wanted, rule in zip(made, expected, rules, strict=True):
+            assert got.dtype.name == result_dtype(rule, dtype), f"{dtype} gave {got.dtype.name}, not {result_dtype(rule, dtype)}"
+            with self.np.errstate(all="ignore"):
+                self._close(got, self.np.asarray(wanted).astype(got.dtype), dtype, sample.atol, f"{dtype}{[a.shape for a in arrays]}")
+
+    def _close(self, got: Any, wanted: Any, dtype: str, atol: float, what: str) -> None:
+        assert got.shape == wanted.shape, f"shape {got.shape}, not {wanted.shape}: {what}"
+        rtol, least = TOLERANCES.get(dtype, (2e-5, 2e-6))
+        self.np.testing.assert_allclose(got, wanted, rtol, atol + least, err_msg=what)
+
+    def _same(self, sample: Sample, got: Sequence[Any], expected: Sequence[Any], what: str) -> None:
+        assert len(got) == len(expected), what
+        for a, b in zip(got, expected, strict=True):
+            assert a.dtype == b.dtype, f"{a.dtype}, not {b.dtype}: {what}"
+            self._close(a, b, a.dtype.name, sample.atol, what)
+
+    def _widened(self, array: Any) -> Any:
+        """An input in the precision that formulas are given."""
+        wide = {"f": "float64", "c": "complex128", "i": "int64", "u": "int64", "b": "bool"}
+        return array.astype(wide[array.dtype.kind])
+
+    def _random_shapes(self) -> list[tuple[int, ...]]:
+        rng = self.np.random.default_rng()
+        shape = tuple(rng.integers(1, 4, rng.integers(1, 5)).tolist())
+        return [shape, shape[rng.integers(0, len(shape)) :], tuple(1 if rng.integers(2) else n for n in shape)]
+
+    def _forms(self, sample: Sample, expected: Sequence[Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
+        function, method = find(torch, sample.name), sample.name.removeprefix("Tensor.")
+        if sample.method and "." not in method and hasattr(torch.Tensor, method):
+            yield "method", lambda x, *args, **kwargs: getattr(x, method)(*args, **kwargs) if is_tensor(x) else function(x, *args, **kwargs)
+        if sample.inplace and sample.method and "." not in method and hasattr(torch.Tensor, f"{method}_"):
+            yield "in place", lambda x, *args, **kwargs: _in_place(x, f"{method}_", expected, args, kwargs)
+        if takes_out(function):
+            yield "out=", lambda *args, **kwargs: self._into(function, expected, args, kwargs)
+
+    def _into(self, function: Callable[..., Any], expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        places = [torch.empty(each.shape, dtype=getattr(torch, each.dtype.name), device=self.device) for each in expected]
+        made = function(*args, **kwargs, out=places[0] if len(places) == 1 else tuple(places))
+        for place, each in zip(places, made if isinstance(made, (tuple, list)) else (made,), strict=True):
+            assert each is place, "the result is not what out= was given"
+        return made
+
+    def _differentiable(self, sample: Sample) -> tuple[Any, ...]:
+        dtype = next(each for each in sample.dtypes if each in ("float64", "complex128"))
+        tensors = self._tensors(sample.arrays(self.np, dtype))
+        for each, made_from in zip(tensors, sample.inputs, strict=True):
+            each.requires_grad_(is_varied(made_from) and (each.is_floating_point() or each.is_complex()))
+        return tuple(tensors)
+
+    def _like_results(self, sample: Sample, tensors: Sequence[Any]) -> list[Any]:
+        with torch.no_grad():
+            made = _of_floats(sample)(*tensors)
+        results = made if isinstance(made, tuple) else (made,)
+        rng = self.np.random.default_rng(1)
+        return [torch.tensor(rng.uniform(-1, 1, each.shape), dtype=each.dtype, device=self.device).requires_grad_() for each in results]
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def is_varied(made_from: Input) -> bool:
+    """Whether derivatives by this input are asked for."""
+    return made_from.dtype is None
+
+
+def takes_out(function: Callable[..., Any]) -> bool:
+    """Whether a function has an ``out=``."""
+    try:
+        return "out" in inspect.signature(function, follow_wrapped=False).parameters
+    except ValueError:
+        return False
+
+
+def result_dtype(rule: str, dtype: str) -> str:
+    """The dtype of a result by a sample's rule."""
+    whole = dtype in ("bool", "uint8", "int64")
+    if rule == "same":
+        return dtype
+    if rule == "float":
+        return "float32" if whole else dtype
+    if rule == "sum":
+        return "int64" if whole else dtype
+    if rule == "real":
+        return {"complex128": "float64", "complex64": "float32"}.get(dtype, dtype)
+    if rule == "complex":
+        return {"float64": "complex128", "float32": "complex64", "float16": "complex32"}.get(dtype, dtype)
+    return rule
+
+
+def _of_floats(sample: Sample) -> Callable[..., Any]:
+    """The sample's call, giving only the results that have derivatives."""
+
+    def call(*tensors: Any) -> Any:
+        made = sample.call(torch, *tensors)
+        if not isinstance(made, (tuple, list)):
+            return made
+        return tuple(each for each in made if each.is_floating_point() or each.is_complex())
+
+    return call
+
+
+def _in_place(x: Any, name: str, expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
+    """``x.name_(...)`` on a copy, where the result fits into ``x``; else the result as it is."""
+    place = x.clone()
+    if len(expected) > 1 or tuple(place.shape) != expected[0].shape or place.dtype != getattr(torch, expected[0].dtype.name):
+        return getattr(x, name[:-1])(*args, **kwargs)
+    made = getattr(place, name)(*args, **kwargs)
+    assert made is place, f"{name} did not return its tensor"
+    return made
+
+
+def _transposed(tensor: Any) -> Any:
+    """The same values in memory of the reversed order."""
+    dims = tuple(reversed(range(tensor.ndim)))
+    return tensor.permute(dims).contiguous().permute(dims)
+
+
+def _strided(tensor: Any) -> Any:
+    """The same values as every other element of a larger memory."""
+    if not tensor.ndim:
+        return torch.stack([tensor, tensor])[1]
+    return torch.stack([tensor, tensor], -1)[..., 0]
+
+
+def _lock(tensor: Any) -> None:
+    """Let writes to the tensor's memory fail, where arrays have a flag for it."""
+    flags = getattr(tensor._array, "flags", None)
+    if hasattr(flags, "writeable"):
+        flags.writeable = False
+
+
+CHECKS: dict[str, Callable[[Sample], bool]] = {  # the name of a method, and which samples it is for
+    "values": lambda sample: True,
+    "shapes": lambda sample: sample.elementwise,
+    "layouts": lambda sample: sample.layouts,
+    "forms": lambda sample: True,
+    "gradients": lambda sample: sample.grad and _has_double(sample),
+    "second_gradients": lambda sample: sample.grad and _has_double(sample),
+}
+
+
+def _has_double(sample: Sample) -> bool:
+    return any(each in sample.dtypes for each in ("float64", "complex128")) and any(map(is_varied, sample.inputs))

@@ -1,0 +1,32 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+from .sample import COMPLEX, FLOATS, NUMBERS, Bad, Sample, elementwise, given, positive, real
+
+__all__ = ["BAD", "SAMPLES"]
+
+_DOUBLE = ("float64", "float32")
+
+SAMPLES = [
+    Sample("real", lambda torch, x: torch.real(x), [real(2, 3)], lambda np, x: x.real, COMPLEX, "real", view=True, method=False),
+    Sample("imag", lambda torch, x: torch.imag(x), [real(2, 3)], lambda np, x: x.imag, COMPLEX, "real", view=True, method=False),
+    Sample("conj", lambda torch, x: torch.conj(x), [real(2, 3)], lambda np, x: np.conj(x), NUMBERS),
+    elementwise("angle", lambda np, x: np.angle(x), dtypes=COMPLEX, result="real", inplace=False),
+    elementwise("angle", lambda np, x: np.angle(x), dtypes=(*FLOATS, "int64"), result="float"),
+    elementwise("complex", lambda np, x, y: x + 1j * y, real, real, dtypes=_DOUBLE, result="complex"),
+    elementwise("polar", lambda np, x, y: x * np.exp(1j * y), positive, real, dtypes=_DOUBLE, result="complex"),
+    Sample("view_as_real", lambda torch, x: torch.view_as_real(x), [real(2, 3)], lambda np, x: np.stack([x.real, x.imag], -1), COMPLEX, "real",
+           view=True),
+    Sample("view_as_complex", lambda torch, x: torch.view_as_complex(x), [real(3, 2)], lambda np, x: x[..., 0] + 1j * x[..., 1], _DOUBLE, "complex",
+           view=True, layouts=False),
+    elementwise("isreal", lambda np, x: np.isreal(x), dtypes=NUMBERS, result="bool", grad=False),
+    elementwise("sgn", lambda np, x: np.where(x == 0, 0, x / np.where(x == 0, 1, abs(x))), dtypes=COMPLEX),
+]  # fmt: skip
+
+BAD = [
+    Bad("imag", lambda torch, x: torch.imag(x), [real(2)], "RuntimeError"),
+    Bad("complex", lambda torch, x, y: torch.complex(x, y), [real(2), given([1.0, 2.0], "float64")], "RuntimeError"),
+    Bad("view_as_real", lambda torch, x: torch.view_as_real(x), [real(2)], "RuntimeError"),
+    Bad("view_as_complex", lambda torch, x: torch.view_as_complex(x), [real(3)], "RuntimeError"),
+]  # fmt: skip

@@ -1,0 +1,39 @@
+"""Tensors from nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sample import NUMBERS, Bad, Sample, real
+
+__all__ = ["BAD", "SAMPLES"]
+
+
+def _made(name: str, formula: Any, *args: Any, dtype: str = "float32", **kwargs: Any) -> Sample:
+    return Sample(name, lambda torch: getattr(torch, name)(*args, **kwargs), [], lambda np: formula(np), (dtype,), dtype, grad=False)
+
+
+def _like(name: str, formula: Any, *args: Any) -> Sample:
+    return Sample(name, lambda torch, x: getattr(torch, name)(x, *args), [real(2, 3)], formula, (*NUMBERS, "bool"), grad=False)
+
+
+SAMPLES = [
+    _made("zeros", lambda np: np.zeros((2, 3)), 2, 3), _made("ones", lambda np: np.ones((2, 0)), (2, 0)),
+    _made("full", lambda np: np.full((2,), 7), (2,), 7, dtype="int64"), _made("full", lambda np: np.full((2,), 0.5), (2,), 0.5),
+    _made("full", lambda np: np.full((2,), True), (2,), True, dtype="bool"),
+    _made("scalar_tensor", lambda np: np.asarray(3.0), 3.0), _made("eye", lambda np: np.eye(2, 3), 2, 3),
+    _made("arange", lambda np: np.arange(5), 5, dtype="int64"), _made("arange", lambda np: np.arange(1, 2, 0.25), 1, 2, 0.25),
+    _made("arange", lambda np: np.arange(5, 0, -2), 5, 0, -2, dtype="int64"),
+    _made("linspace", lambda np: np.linspace(-1, 1, 5), -1, 1, 5), _made("linspace", lambda np: np.array([3.0]), 3, 4, 1),
+    _made("logspace", lambda np: np.logspace(0, 2, 3), 0, 2, 3), _made("logspace", lambda np: np.logspace(0, 3, 4, base=2), 0, 3, 4, base=2),
+    _like("zeros_like", lambda np, x: np.zeros_like(x)), _like("ones_like", lambda np, x: np.ones_like(x)),
+    _like("full_like", lambda np, x: np.full_like(x, 1), 1),
+]  # fmt: skip
+
+BAD = [
+    Bad("zeros", lambda torch: torch.zeros(-1), [], "RuntimeError"),
+    Bad("arange", lambda torch: torch.arange(0, 1, 0), [], "RuntimeError"),
+    Bad("arange", lambda torch: torch.arange(0, 1, -1), [], "RuntimeError"),
+    Bad("linspace", lambda torch: torch.linspace(0, 1, -1), [], "RuntimeError"),
+    Bad("full", lambda torch: torch.full((2,), "a"), [], "TypeError"),
+]  # fmt: skip

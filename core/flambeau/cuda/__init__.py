@@ -1,0 +1,75 @@
+"""CUDA devices: the ones there are, their streams, memory and random numbers.
+
+Importing this needs no driver, and neither do questions such as ``is_available()``; a device is first touched when one
+is first needed.  Without a backend for CUDA such calls raise ``AssertionError: Torch not compiled with CUDA enabled``.
+
+>>> import flambeau as torch
+>>> device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import graphs, memory, monitoring, random, runtime, streams
+from .graphs import *
+from .memory import *
+from .monitoring import *
+from .random import *
+from .runtime import *
+from .streams import *
+
+__all__ = [
+    "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage", "CharTensor", "ComplexDoubleStorage",
+    "ComplexFloatStorage", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "GreenContext", "HalfStorage",
+    "HalfTensor", "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "amp", "comm",
+    "default_generators",
+]  # fmt: skip
+__all__ += [*graphs.__all__, *memory.__all__, *monitoring.__all__, *random.__all__, *runtime.__all__, *streams.__all__]
+
+_MODULES = {"amp": "flambeau_nnlib.amp.cuda", "comm": "flambeau_nnlib.nn.parallel.comm"}
+
+
+class GreenContext:
+    """A part of a device's multiprocessors, where the backend can divide a device."""
+
+    @staticmethod
+    def create(num_sms: int, device_id: int = 0) -> Any:
+        """A context with this many multiprocessors.  RuntimeError where the backend cannot make one."""
+        divide = getattr(runtime.init(), "create_green_context", None)
+        if divide is None:
+            raise RuntimeError(f"the {runtime.backend().name} backend has no green contexts")
+        return divide(num_sms, device_id)
+
+
+def __getattr__(name: str) -> Any:
+    """Names that need modules above the core, or that are many: tensor types and storages."""
+    from importlib import import_module
+
+    if name == "default_generators":
+        return random.default_generators()
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    from ..tensor_types import TENSOR_TYPES
+
+    found = TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
+    if found is None:
+        raise AttributeError(f"module 'flambeau.cuda' has no attribute '{name}'")
+    globals()[name] = found
+    return found
+
+
+def _storages() -> dict[str, Any]:
+    """``FloatStorage`` and its like."""
+    from .. import dtypes, storage
+
+    class CudaStorage(storage.TypedStorage):
+        """Memory on a CUDA device as elements of one dtype."""
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            runtime.init()
+            super().__init__(*args, device=kwargs.pop("device", "cuda"), **kwargs)
+
+    return {f"{each.legacy_name}Storage": type(f"{each.legacy_name}Storage", (CudaStorage,),
+                                               {"dtype_of_class": each, "__module__": "flambeau.cuda"})
+            for each in dtypes.ALL}  # fmt: skip

@@ -1,0 +1,205 @@
+"""CUDA graphs: work that is captured once and replayed at the cost of one launch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+from .. import autograd
+from .._tensor import Tensor
+from . import runtime, streams
+from .capabilities import RawGraph
+
+__all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
+
+_next_pool = itertools.count(1).__next__
+_pools: dict[Any, Any] = {}  # by handle: the pools that graphs share
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether work in the current stream is being captured instead of run."""
+    return runtime.is_available() and runtime.init().is_capturing()
+
+
+def graph_pool_handle() -> tuple[int, int]:
+    """A handle by which graphs can share memory."""
+    return 0, _next_pool()
+
+
+class CUDAGraph:
+    """Work captured from a stream, to be replayed on the same memory.  See ``graph``."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        if not runtime.is_available():
+            raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
+        self._raw: RawGraph | None = None
+        self._handle: Any = None
+
+    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
+        """Capture what the current stream is given from now on; it must not be the default stream."""
+        self._handle = getattr(pool, "id", pool) or graph_pool_handle()
+        cuda = runtime.init()
+        if self._handle not in _pools:
+            _pools[self._handle] = getattr(pool, "raw", None) or cuda.create_pool()
+        # Memory of a graph is its own: replays write to it whatever else happens.
+        self._pool = _pools[self._handle]
+        self._using = cuda.using_pool(self._pool)
+        self._using.__enter__()
+        cuda.begin_capture(capture_error_mode)
+
+    def capture_end(self) -> None:
+        """Stop capturing."""
+        try:
+            self._raw = runtime.init().end_capture()
+        finally:
+            self._using.__exit__(None, None, None)
+
+    def replay(self) -> None:
+        """Run the captured work in the current stream."""
+        if self._raw is None:
+            raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
+        self._raw.launch(runtime.init().current_stream(runtime.current_device()))
+
+    def reset(self) -> None:
+        """Forget the captured work and let go of its memory."""
+        self._raw = self._pool = None
+        _pools.pop(self._handle, None)
+
+    def pool(self) -> Any:
+        """The handle of the graph's memory, for other graphs to share."""
+        return self._handle
+
+
+class graph:
+    """A context whose work is captured instead of run::
+
+        g = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(g):
+            y = x * 2
+        x.fill_(3); g.replay()  # y is 6 now
+
+    Args:
+        cuda_graph: what holds the captured work.
+        pool: the memory to use, from ``graph_pool_handle()`` or another graph's ``pool()``.
+        stream: the stream to capture in; by default one that all captures share.
+    """
+
+    default_capture_stream: streams.Stream | None = None
+
+    def __init__(
+        self, cuda_graph: CUDAGraph, pool: Any = None, stream: streams.Stream | None = None, capture_error_mode: str = "global",
+        enable_annotations: bool = False, check_input_liveness: bool = False,
+    ) -> None:  # fmt: skip
+        if stream is None and graph.default_capture_stream is None:
+            graph.default_capture_stream = streams.Stream()
+        self.stream_ctx = streams.stream(stream or graph.default_capture_stream)
+        self.cuda_graph, self.pool, self.capture_error_mode = cuda_graph, pool, capture_error_mode
+
+    def __enter__(self) -> None:
+        runtime.synchronize()
+        self.stream_ctx.__enter__()
+        self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.cuda_graph.capture_end()
+        self.stream_ctx.__exit__(kind, error, trace)
+
+
+# --- graphed callables --------------------------------------------------------------------------------------------
+
+
+def make_graphed_callables(
+    callables: Any, sample_args: Any, num_warmup_iters: int = 3, allow_unused_input: bool = False, pool: Any = None
+) -> Any:
+    """Callables (modules or functions of tensors) whose forward and backward are captured and replayed.
+
+    Args:
+        callables: one, or a tuple of them.
+        sample_args: the arguments to capture each with; later ones must have their shapes.
+        num_warmup_iters: how often to run each before it is captured.
+        allow_unused_input: whether an argument may be without influence on the result.
+        pool: the memory to use.
+    """
+    if not isinstance(callables, tuple):
+        return make_graphed_callables((callables,), (sample_args,), num_warmup_iters, allow_unused_input, pool)[0]
+    pool = graph_pool_handle() if pool is None else pool
+    made = [_Graphed(each, args, num_warmup_iters, allow_unused_input, pool)
+            for each, args in zip(callables, sample_args, strict=True)]  # fmt: skip
+    return tuple(each.stand_in() for each in made)
+
+
+class _Graphed:
+    """A callable with the graphs of its forward and backward, and the tensors that these read and write."""
+
+    def __init__(self, function: Any, args: Sequence[Tensor], warmups: int, allow_unused: bool, pool: Any) -> None:
+        self.function, self.inputs, self.allow_unused = function, tuple(args), allow_unused
+        self.parameters = tuple(function.parameters()) if hasattr(function, "parameters") else ()
+        self.wanted = tuple(each for each in self.inputs + self.parameters if each.requires_grad)
+        self._warm_up(warmups)
+        self.forward_graph, self.backward_graph = CUDAGraph(), CUDAGraph()
+        with graph(self.forward_graph, pool):
+            outputs = function(*self.inputs)
+        self.is_single = isinstance(outputs, Tensor)
+        self.outputs = (outputs,) if self.is_single else tuple(outputs)
+        self.tracked = tuple(each for each in self.outputs if each.requires_grad)
+        self.gradients = tuple(each.detach().clone() for each in self.tracked)
+        self.results: Sequence[Tensor | None] = ()
+        if self.tracked:
+            with graph(self.backward_graph, pool):
+                self.results = self._gradients(self.tracked)
+
+    def _gradients(self, outputs: Sequence[Tensor]) -> Sequence[Tensor | None]:
+        return autograd.grad(outputs, self.wanted, self.gradients, allow_unused=self.allow_unused)  # type: ignore
+
+    def _warm_up(self, times: int) -> None:
+        with streams.stream(streams.Stream()):
+            for _ in range(times):
+                outputs = self.function(*self.inputs)
+                tracked = [each for each in ((outputs,) if isinstance(outputs, Tensor) else outputs) if each.requires_grad]
+                if tracked:
+                    ones = [each.detach().clone() for each in tracked]
+                    autograd.grad(tracked, self.wanted, ones, allow_unused=self.allow_unused)
+        runtime.synchronize()
+
+    def replay(self, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        for static, given in zip(self.inputs, args, strict=True):
+            if static.data_ptr() != given.data_ptr():
+                static.detach().copy_(given)  # type: ignore[attr-defined]
+        self.forward_graph.replay()
+        return tuple(each.detach() for each in self.outputs)
+
+    def replay_backward(self, gradients: Sequence[Tensor]) -> list[Tensor | None]:
+        for static, given in zip(self.gradients, gradients, strict=True):
+            static.copy_(given)  # type: ignore[attr-defined]
+        self.backward_graph.replay()
+        found = iter(self.results)
+        return [next(found) if each.requires_grad else None for each in self.inputs + self.parameters]
+
+    def stand_in(self) -> Any:
+        """The module with its ``forward`` replaced, or a function."""
+        run = self._function()
+        if hasattr(self.function, "forward"):
+            self.function.forward = run
+            return self.function
+        return run
+
+    def _function(self) -> Callable[..., Any]:
+        graphed = self
+
+        class Replayed(autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, *args: Tensor) -> Any:
+                return graphed.replay(args[: len(graphed.inputs)])
+
+            @staticmethod
+            def backward(ctx: Any, *gradients: Tensor) -> Any:
+                tracked = [g for g, output in zip(gradients, graphed.outputs, strict=True) if output.requires_grad]
+                return tuple(graphed.replay_backward(tracked))
+
+        def run(*args: Tensor) -> Any:
+            made = Replayed.apply(*args, *graphed.parameters)
+            return made[0] if graphed.is_single else made
+
+        return run

@@ -1,0 +1,285 @@
+"""The memory of CUDA devices: how much is used, by which rules it is handed out, and pools of one's own."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import runtime
+from .generic import OutOfMemoryError
+
+__all__ = [
+    "CUDAPluggableAllocator", "MemPool", "OutOfMemoryError", "caching_allocator_alloc", "caching_allocator_delete",
+    "caching_allocator_disabled", "caching_allocator_enable", "change_current_allocator", "empty_cache", "get_allocator_backend",
+    "get_per_process_memory_fraction", "host_memory_stats", "host_memory_stats_as_nested_dict", "max_memory_allocated",
+    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
+    "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "reset_accumulated_host_memory_stats",
+    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats",
+    "reset_peak_memory_stats", "set_per_process_memory_fraction", "use_mem_pool",
+]  # fmt: skip
+
+
+# --- statistics ---------------------------------------------------------------------------------------------------
+
+
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    """Statistics of a device's allocator, such as ``"allocated_bytes.all.peak"``; empty before CUDA has been used.
+
+    >>> import flambeau as torch
+    >>> torch.cuda.memory_stats().get("allocated_bytes.all.current", 0)
+    0
+    """
+    if not runtime.is_initialized():
+        return OrderedDict()
+    return OrderedDict(sorted(runtime.init().memory_stats(runtime.index_of(device)).items()))
+
+
+def host_memory_stats() -> dict[str, Any]:
+    """Statistics of the allocator of page-locked host memory; empty before CUDA has been used."""
+    return OrderedDict(sorted(runtime.init().host_memory_stats().items())) if runtime.is_initialized() else OrderedDict()
+
+
+def _nested(flat: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for path, value in flat.items():
+        *parents, name = path.split(".")
+        place = made
+        for each in parents:
+            place = place.setdefault(each, {})
+        place[name] = value
+    return made
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """``memory_stats`` with a dict for each part of a name."""
+    return _nested(memory_stats(device))
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """``host_memory_stats`` with a dict for each part of a name."""
+    return _nested(host_memory_stats())
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors occupy on a device."""
+    return memory_stats(device).get("allocated_bytes.all.current", 0)  # type: ignore[no-any-return]
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that tensors have occupied since the program, or ``reset_peak_memory_stats``, started."""
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)  # type: ignore[no-any-return]
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that the allocator holds on a device, in use or not."""
+    return memory_stats(device).get("reserved_bytes.all.current", 0)  # type: ignore[no-any-return]
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes that the allocator has held."""
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)  # type: ignore[no-any-return]
+
+
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # their names in PyTorch before 1.4
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let the peaks start from what is in use now."""
+    runtime.init().reset_memory_stats(runtime.index_of(device), "peak")
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Count allocations and releases from zero."""
+    runtime.init().reset_memory_stats(runtime.index_of(device), "accumulated")
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Let the peaks of page-locked host memory start from what is in use now."""
+    runtime.init().reset_host_memory_stats("peak")
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Count allocations and releases of page-locked host memory from zero."""
+    runtime.init().reset_host_memory_stats("accumulated")
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Bytes free on a device, and in all."""
+    return runtime.init().memory_info(runtime.index_of(device))
+
+
+def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> list[dict[str, Any]]:
+    """The blocks that the allocators hold, one dict each: device, address, sizes, and whether in use."""
+    return runtime.init().memory_blocks()
+
+
+_ROWS = {
+    "allocated_bytes": "Allocated memory", "active_bytes": "Active memory", "requested_bytes": "Requested memory",
+    "reserved_bytes": "GPU reserved memory", "inactive_split_bytes": "Non-releasable memory", "allocation": "Allocations",
+    "active": "Active allocs", "segment": "GPU reserved segments", "inactive_split": "Non-releasable allocs",
+}  # fmt: skip
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """A table of the allocator's statistics, to print."""
+    stats, index = memory_stats(device), runtime.index_of(device)
+    lines = [
+        "=" * 75,
+        f" {'':16} PyTorch CUDA memory summary, device ID {index:<17d} ",
+        "-" * 75,
+        f"  {'':9} CUDA OOMs: {stats['num_ooms']:<12d} | {'':6} cudaMalloc retries: {stats['num_alloc_retries']:<8d}  ",
+        "=" * 75,
+        "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
+    ]
+    for key, title in _ROWS.items():
+        values = [stats[f"{key}.all.{column}"] for column in ("current", "peak", "allocated", "freed")]
+        shown = " | ".join(_size(each) if "bytes" in key else _count(each) for each in values)
+        lines += ["-" * 75, f" {title:<21} | {shown} "]
+    return "".join(f"|{line}|\n" for line in [*lines, "=" * 75])
+
+
+def _scaled(number: int, prefixes: list[str], limit: int, step: int) -> tuple[int, str]:
+    for prefix in prefixes:
+        if number < limit or prefix == prefixes[-1]:
+            break
+        number //= step
+    return number, prefix
+
+
+def _size(number: int) -> str:
+    return "{:6d} {}".format(*_scaled(number, ["B  ", "KiB", "MiB", "GiB", "TiB", "PiB"], 768 * 1024, 1024))
+
+
+def _count(number: int) -> str:
+    return "{:7d} {} ".format(*_scaled(number, [" ", "K", "M"], 750_000, 1000))
+
+
+# --- rules --------------------------------------------------------------------------------------------------------
+
+
+def empty_cache() -> None:
+    """Give memory that the allocator holds but no tensor uses back to the device."""
+    if runtime.is_initialized():
+        runtime.init().empty_cache()
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """Let this process use no more than this part of a device's memory."""
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    runtime.init().set_memory_fraction(fraction, runtime.index_of(device))
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """The part of a device's memory that this process may use."""
+    return runtime.init().memory_fraction(runtime.index_of(device))
+
+
+def get_allocator_backend() -> str:
+    """What hands memory out: the ``native`` caching allocator."""
+    return "native"
+
+
+def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
+    """Memory for another library to use, as an address; to be given back to ``caching_allocator_delete``."""
+    if not isinstance(stream, (int, type(None))) and not hasattr(stream, "cuda_stream"):
+        raise TypeError("Invalid type for stream argument, must be `torch.cuda.Stream` or `int` representing a pointer to a "
+                        "existing stream")  # fmt: skip
+    return runtime.init().allocate(size, runtime.index_of(device), getattr(stream, "cuda_stream", stream))
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Release what ``caching_allocator_alloc`` gave."""
+    runtime.init().release(mem_ptr)
+
+
+def caching_allocator_enable(value: bool = True) -> None:
+    """Keep released memory for reuse, or give it back to the device at once."""
+    if runtime.is_initialized():
+        runtime.init().use_cache(value)
+
+
+@contextmanager
+def caching_allocator_disabled() -> Iterator[None]:
+    """A context in which released memory goes back to the device at once."""
+    caching_allocator_enable(False)
+    try:
+        yield
+    finally:
+        caching_allocator_enable(True)
+
+
+class CUDAPluggableAllocator:
+    """An allocator in a shared library.
+
+    Args:
+        path_to_so_file: the library.
+        alloc_fn_name: its ``void* (ssize_t size, int device, cudaStream_t stream)``.
+        free_fn_name: its ``void (void* pointer, ssize_t size, int device, cudaStream_t stream)``.
+    """
+
+    def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
+        library = ctypes.CDLL(path_to_so_file)
+        self._allocate = getattr(library, alloc_fn_name)
+        self._release = getattr(library, free_fn_name)
+        self._allocate.restype = ctypes.c_void_p
+        self._allocate.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
+        self._release.restype = None
+        self._release.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
+        self._sizes: dict[int, int] = {}
+
+    def allocator(self) -> CUDAPluggableAllocator:
+        return self
+
+    def allocate(self, size: int, index: int) -> int:
+        """Memory on device ``index`` for work in its current stream, as an address."""
+        pointer = self._allocate(size, index, runtime.init().current_stream(index).ptr) or 0
+        self._sizes[pointer] = size
+        return pointer
+
+    def release(self, pointer: int, index: int) -> None:
+        """Give it back."""
+        self._release(pointer, self._sizes.pop(pointer, 0), index, runtime.init().current_stream(index).ptr)
+
+
+def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
+    """Take memory from this allocator from now on.  RuntimeError where memory has been handed out already."""
+    if memory_stats().get("allocation.all.allocated", 0):
+        raise RuntimeError("Can't swap an already initialized allocator")
+    runtime.init().set_allocator(allocator.allocate, allocator.release)
+
+
+class MemPool:
+    """Memory apart from all other: what is allocated inside ``use_mem_pool`` comes from here.
+
+    Args:
+        allocator: where the pool takes its memory from (the device by default).
+    """
+
+    _ids = iter(range(1, 2**62))
+
+    def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
+        if not runtime.is_available():
+            raise RuntimeError("Tried to instantiate dummy base class MemPool")
+        self.allocator = allocator
+        self.raw = runtime.init().create_pool(allocator)
+        self.id = (0, next(self._ids))
+
+    def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
+        """The blocks that the pool holds."""
+        return [each for each in memory_snapshot() if each["segment_pool_id"] == id(self.raw)]
+
+
+@contextmanager
+def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
+    """A context in which memory on a device comes from ``pool``."""
+    with runtime.device(device), runtime.init().using_pool(pool.raw):
+        yield

@@ -1,0 +1,105 @@
+"""What the driver's management library (NVML) knows about a device: load, temperature, power, processes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from . import runtime
+
+__all__ = ["clock_rate", "device_memory_used", "list_gpu_processes", "memory_usage", "power_draw", "temperature", "utilization"]
+
+_LIBRARY = "nvml.dll" if os.name == "nt" else "libnvidia-ml.so.1"
+_GPU_SENSOR, _SM_CLOCK = 0, 1
+
+
+class _Utilization(ctypes.Structure):
+    _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = (("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong))
+
+
+class _Process(ctypes.Structure):
+    _fields_ = (("pid", ctypes.c_uint), ("used", ctypes.c_ulonglong), ("instance", ctypes.c_uint), ("compute", ctypes.c_uint))
+
+
+@cache
+def _library() -> Any:
+    try:
+        found = ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        raise RuntimeError("cuda driver can't be loaded, is cuda enabled?") from error
+    _check(found.nvmlInit_v2())
+    return found
+
+
+def _check(status: int) -> None:
+    if status:
+        raise RuntimeError(f"NVML error {status}")
+
+
+def _handle(device: Any) -> ctypes.c_void_p:
+    """NVML's handle of a device, which it numbers without regard to ``CUDA_VISIBLE_DEVICES``."""
+    index, handle = runtime.index_of(device) if runtime.is_available() else int(device or 0), ctypes.c_void_p()
+    visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each]
+    if visible and not visible[index].isdecimal():
+        _check(_library().nvmlDeviceGetHandleByUUID(visible[index].encode(), ctypes.byref(handle)))
+    else:
+        number = int(visible[index]) if visible else index
+        _check(_library().nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle)))
+    return handle
+
+
+def _ask(function: str, device: Any, result: Any, *arguments: int) -> Any:
+    library = _library()
+    query: Callable[..., int] = getattr(library, function)
+    _check(query(_handle(device), *arguments, ctypes.byref(result)))
+    return result
+
+
+def utilization(device: Any = None) -> int:
+    """Percent of the last second or so in which the device was computing."""
+    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).gpu  # type: ignore[no-any-return]
+
+
+def memory_usage(device: Any = None) -> int:
+    """Percent of the last second or so in which the device's memory was read or written."""
+    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).memory  # type: ignore[no-any-return]
+
+
+def device_memory_used(device: Any = None) -> int:
+    """Bytes of the device's memory that all processes together use."""
+    return _ask("nvmlDeviceGetMemoryInfo", device, _Memory()).used  # type: ignore[no-any-return]
+
+
+def temperature(device: Any = None) -> int:
+    """The device's temperature in degrees Celsius."""
+    return _ask("nvmlDeviceGetTemperature", device, ctypes.c_uint(), _GPU_SENSOR).value  # type: ignore[no-any-return]
+
+
+def power_draw(device: Any = None) -> int:
+    """The power that the device takes, in milliwatts."""
+    return _ask("nvmlDeviceGetPowerUsage", device, ctypes.c_uint()).value  # type: ignore[no-any-return]
+
+
+def clock_rate(device: Any = None) -> int:
+    """The rate of the multiprocessors' clock, in MHz."""
+    return _ask("nvmlDeviceGetClockInfo", device, ctypes.c_uint(), _SM_CLOCK).value  # type: ignore[no-any-return]
+
+
+def list_gpu_processes(device: Any = None) -> str:
+    """The processes that compute on a device and the memory they use, to print."""
+    try:
+        handle = _handle(device)
+    except RuntimeError as error:
+        return str(error)
+    count, found = ctypes.c_uint(256), (_Process * 256)()
+    _check(_library().nvmlDeviceGetComputeRunningProcesses_v3(handle, ctypes.byref(count), found))
+    lines = [f"process {each.pid:>10d} uses {each.used / 2**20:>12.3f} MB GPU memory" for each in found[: count.value]]
+    index = runtime.index_of(device) if runtime.is_available() else int(device or 0)
+    return "\n".join([f"GPU:{index}", *(lines or ["no processes are running"])])

@@ -1,0 +1,201 @@
+"""Connectionist temporal classification: the likelihood of a label sequence, summed over its alignments.
+
+Graves et al. (2006), "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".  An alignment
+walks through the labels with a blank before, between and after them; ``alpha`` and ``beta`` are the log-probabilities of all
+walks up to, and from, a place at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..creation import tensor
+from ..op import PUBLIC, op
+from .._tensor import Tensor
+
+__all__ = ["ctc_loss"]
+
+
+# --- the recursions -----------------------------------------------------------------------------------------------
+
+
+def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
+    """The log-probability of each place's label: ``(time, batch, place)``."""
+    time = log_probs.shape[0]
+    index = xp.broadcast_to(xp.expand_dims(labels, axis=0), (time, *labels.shape))
+    return xp.take_along_axis(log_probs, index, axis=2)
+
+
+def _shifted(xp: Any, values: Any, by: int) -> Any:
+    """The values moved on by ``by`` places, minus infinity behind them (or before, for a negative ``by``)."""
+    batch, places = values.shape
+    gap = xp.full((batch, min(abs(by), places)), -xp.inf, dtype=values.dtype)
+    return xp.concat([gap, values[:, : max(places - by, 0)]], axis=1) if by > 0 else xp.concat([values[:, -by:], gap], axis=1)
+
+
+def _advance(xp: Any, before: Any, skips: Any, direction: int) -> Any:
+    """One step of time: stay, move to the next place, or skip a blank between two different labels."""
+    stay_or_move = xp.logaddexp(before, _shifted(xp, before, direction))
+    two = xp.where(skips, _shifted(xp, before, 2 * direction), xp.asarray(-xp.inf, dtype=before.dtype))
+    return xp.logaddexp(stay_or_move, two)
+
+
+def _skips(xp: Any, labels: Any, direction: int) -> Any:
+    """Where a walk may come from two places off: at labels (not blanks) that differ from the label there."""
+    batch, places = labels.shape
+    none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
+    differs = xp.logical_and(labels[:, 2:] != labels[:, :-2], xp.arange(max(places - 2, 0)) % 2 == 1)
+    return xp.concat([none, differs] if direction > 0 else [differs, none], axis=1)
+
+
+def _ends(xp: Any, labels: Any, target_lengths: Any, dtype: Any) -> Any:
+    """0 at the two places where a walk may end, minus infinity elsewhere."""
+    places = xp.arange(labels.shape[1])
+    last = xp.expand_dims(2 * target_lengths, axis=1)
+    at_end = (places == last) | ((places == last - 1) & (last > 0))
+    return xp.where(at_end, xp.zeros((), dtype=dtype), xp.asarray(-xp.inf, dtype=dtype))
+
+
+def _alphas(xp: Any, lattice: Any, labels: Any) -> list[Any]:
+    starts = xp.arange(labels.shape[1]) < 2
+    current = xp.where(starts, lattice[0, ...], xp.asarray(-xp.inf, dtype=lattice.dtype))
+    skips, made = _skips(xp, labels, 1), [current]
+    for t in range(1, lattice.shape[0]):
+        current = _advance(xp, current, skips, 1) + lattice[t, ...]
+        made.append(current)
+    return made
+
+
+def _betas(xp: Any, lattice: Any, labels: Any, input_lengths: Any, target_lengths: Any) -> list[Any]:
+    ends, skips = _ends(xp, labels, target_lengths, lattice.dtype), _skips(xp, labels, -1)
+    nowhere = xp.asarray(-xp.inf, dtype=lattice.dtype)
+    lengths = xp.expand_dims(input_lengths, axis=1)
+    current = xp.full(labels.shape, -xp.inf, dtype=lattice.dtype)
+    made = []
+    for t in range(lattice.shape[0] - 1, -1, -1):
+        onward = xp.where(lengths - 1 == t, ends, xp.where(lengths - 1 > t, _advance(xp, current, skips, -1), nowhere))
+        current = onward + lattice[t, ...]
+        made.append(current)
+    return made[::-1]
+
+
+def _log_sum(xp: Any, values: Any) -> Any:
+    largest = xp.max(values, axis=-1, keepdims=True)
+    safe = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+    return xp.squeeze(safe, axis=-1) + xp.log(xp.sum(xp.exp(values - safe), axis=-1))
+
+
+def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any) -> Any:
+    """Minus the log-likelihood of each label sequence."""
+    batch = labels.shape[0]
+    ends = _ends(xp, labels, target_lengths, log_probs.dtype)
+    empty = xp.where(target_lengths == 0, xp.zeros((), dtype=log_probs.dtype), xp.asarray(-xp.inf, dtype=log_probs.dtype))
+    if not log_probs.shape[0]:
+        return -empty
+    alphas = xp.stack(_alphas(xp, _lattice(xp, log_probs, labels), labels), axis=1)
+    last = xp.clip(input_lengths - 1, 0, None)
+    index = xp.broadcast_to(xp.reshape(last, (batch, 1, 1)), (batch, 1, labels.shape[1]))
+    at_end = xp.squeeze(xp.take_along_axis(alphas, index, axis=1), axis=1)
+    return -xp.where(input_lengths == 0, empty, _log_sum(xp, at_end + ends))
+
+
+def _ctc_backward_forward(
+    xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any
+) -> Any:
+    """The gradient of logits of which ``log_probs`` are the log-softmax: probabilities minus those given the labels."""
+    time, _, classes = log_probs.shape
+    lattice = _lattice(xp, log_probs, labels)
+    alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)
+    betas = xp.stack(_betas(xp, lattice, labels, input_lengths, target_lengths), axis=0)
+    shares = xp.exp(alphas + betas - lattice + xp.reshape(nll, (1, -1, 1)))
+    shares = xp.where(alphas + betas == -xp.inf, xp.zeros((), dtype=shares.dtype), shares)
+    chosen = xp.astype(xp.expand_dims(labels, axis=2) == xp.arange(classes), shares.dtype)
+    given = xp.permute_dims(xp.matmul(xp.permute_dims(shares, (1, 0, 2)), chosen), (1, 0, 2))
+    running = xp.expand_dims(xp.arange(time), axis=1) < input_lengths
+    slopes = (xp.exp(log_probs) - given) * xp.reshape(input, (1, -1, 1))
+    return xp.where(xp.expand_dims(running, axis=2), slopes, xp.zeros((), dtype=slopes.dtype))
+
+
+_ctc = op(
+    "ctc_loss", _ctc_forward, apart=("labels", "input_lengths", "target_lengths"), public=False, method=False, out=False,
+    log_probs=lambda F, g, log_probs, labels, input_lengths, target_lengths, out: F.ctc_loss_backward(
+        g, log_probs, labels, input_lengths, target_lengths, out),
+)  # fmt: skip
+op(
+    "ctc_loss_backward", _ctc_backward_forward, apart=("labels", "input_lengths", "target_lengths"), public=False, method=False,
+    out=False,
+)  # fmt: skip
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+_WHILE = "(while checking arguments for ctc_loss_allocate_outputs)"
+
+
+def _as_list(lengths: Any) -> list[int]:
+    found = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
+    return found if isinstance(found, list) else [found]
+
+
+def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Sequence[int], blank: int) -> None:
+    time, batch, classes = log_probs.shape
+    if log_probs.dtype not in (dtypes.float32, dtypes.float64):
+        raise NotImplementedError(f'"ctc_loss_cpu" not implemented for \'{log_probs.dtype.legacy_name}\'')
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    for name, lengths in (("input_lengths", given), ("target_lengths", wanted)):
+        if len(lengths) != batch:
+            raise RuntimeError(f"{name} must be of size batch_size")
+        if lengths and min(lengths) < 0:
+            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(lengths)} {_WHILE}")
+    if given and max(given) > time:
+        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(given)} {_WHILE}")
+    if targets.ndim == 1 and sum(wanted) != targets.shape[0]:
+        raise RuntimeError(f"Expected tensor to have size {sum(wanted)} at dimension 0, but got size {targets.shape[0]} for argument "
+                           f"#2 'targets' {_WHILE}")  # fmt: skip
+    if targets.ndim == 2 and wanted and max(wanted) > targets.shape[1]:
+        raise RuntimeError(f"Expected tensor to have size at least {max(wanted)} at dimension 1, but got size {targets.shape[1]} for "
+                           f"argument #2 'targets' {_WHILE}")  # fmt: skip
+
+
+def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int) -> list[list[int]]:
+    """Each target with blanks around its labels, filled up with blanks to one length."""
+    rows: list[Any] = targets.long().tolist()  # type: ignore[attr-defined]
+    if targets.ndim == 1:
+        flat = iter(rows)
+        rows = [[next(flat) for _ in range(length)] for length in lengths]
+    longest = max(lengths, default=0)
+    made = []
+    for row, length in zip(rows, lengths, strict=True):
+        labels = [*row[:length], *[blank] * (longest - length)]
+        made.append([blank, *(each for label in labels for each in (label, blank))])
+    return made
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Minus the log-likelihood of label sequences; see :func:`torch.nn.functional.ctc_loss`."""
+    batched = log_probs.ndim == 3
+    if not batched:
+        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)  # type: ignore[attr-defined]
+    given, wanted = _as_list(input_lengths), _as_list(target_lengths)
+    _check(log_probs, targets, given, wanted, blank)
+
+    def on_device(values: Any) -> Tensor:
+        return tensor(values, dtype=dtypes.int64, device=log_probs.device)
+
+    losses = _ctc(log_probs, on_device(_with_blanks(targets, wanted, blank)), on_device(given), on_device(wanted))
+    if zero_infinity:
+        losses = losses.masked_fill(losses == float("inf"), 0.0)
+    if reduction == "mean":
+        return (losses / on_device(wanted).clamp_min(1)).mean()  # type: ignore[attr-defined,no-any-return]
+    if reduction == "sum":
+        return losses.sum()  # type: ignore[no-any-return]
+    return losses if batched else losses.squeeze(0)  # type: ignore[no-any-return]
+
+
+PUBLIC["ctc_loss"] = ctc_loss

@@ -1,0 +1,178 @@
+"""Embedding: rows of a table, looked up by index, alone or summed in bags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..autograd.modes import no_grad
+from ..creation import arange, full, tensor, zeros
+from ..op import PUBLIC, op
+from .._tensor import Tensor
+from .joining import cat
+
+__all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
+
+# --- rows ---------------------------------------------------------------------------------------------------------
+
+
+def _check_rows(xp: Any, indices: Any, rows: int) -> Any:
+    if indices.size and (int(xp.min(indices)) < 0 or int(xp.max(indices)) >= rows):
+        raise IndexError("index out of range in self")
+    return indices
+
+
+def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, by_frequency: bool = False) -> Any:
+    flat = xp.reshape(_check_rows(xp, indices, weight.shape[0]), (-1,))
+    return xp.reshape(xp.take(weight, flat, axis=0), (*indices.shape, weight.shape[1]))
+
+
+def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
+    """The adjoint of looking rows up: add each row to where it was taken from."""
+    flat = xp.reshape(indices, (-1,))
+    chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
+    return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))
+
+
+def _frequencies_forward(xp: Any, input: Any, indices: Any) -> Any:
+    """How often each index occurs, in the shape that scales its row."""
+    flat = xp.reshape(indices, (-1,))
+    counts = xp.sum(xp.astype(xp.expand_dims(flat, axis=1) == flat, input.dtype), axis=1)
+    return xp.reshape(counts, (*indices.shape, 1))
+
+
+def _rows_gradient(F: Any, g: Any, indices: Any, weight_shape: Any, padding_idx: int, by_frequency: bool) -> Any:
+    if padding_idx >= 0:
+        g = F.masked(g, F.reshape(indices, (*indices.shape, 1)) != padding_idx)
+    if by_frequency:
+        g = g / F.index_frequencies(g, indices)
+    return F.sum_rows(g, indices, weight_shape[0])
+
+
+_embedding = op(
+    "embedding", _rows_forward, apart=("indices",), public=False, method=False, out=False,
+    weight=lambda F, g, indices, weight_shape, padding_idx, by_frequency: _rows_gradient(
+        F, g, indices, weight_shape, padding_idx, by_frequency),
+)  # fmt: skip
+_sum_rows = op(
+    "sum_rows", _sum_rows_forward, apart=("indices",), promote="accumulate", public=False, method=False, out=False,
+    backward_name="EmbeddingDenseBackwardBackward0",
+    input=lambda F, g, indices: F.embedding(g, indices, -1, False),
+)  # fmt: skip
+op("index_frequencies", _frequencies_forward, apart=("indices",), public=False, method=False, out=False)
+
+
+def _check_indices(name: str, indices: Tensor) -> None:
+    if indices._kind.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                           f"torch.{indices.dtype.legacy_name}Tensor instead (while checking arguments for {name})")  # fmt: skip
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of ``weight`` at ``indices``: shape ``(*indices.shape, weight.shape[1])``.
+
+    The row ``padding_idx`` receives no gradient.  IndexError for an index that is not in the table.
+    """
+    if weight._array.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    _check_indices("embedding", indices)
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq)  # type: ignore[no-any-return]
+
+
+def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale, in place, the rows at ``indices`` that are longer than ``max_norm``."""
+    with no_grad():
+        rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)  # type: ignore
+        chosen = weight[rows]
+        lengths = chosen.norm(norm_type, 1, keepdim=True)
+        too_long = lengths > max_norm
+        weight[rows] = chosen * (max_norm / (lengths + 1e-7)).masked_fill(~too_long, 1.0)
+    return weight
+
+
+# --- bags ---------------------------------------------------------------------------------------------------------
+
+
+def embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, mode: str, per_sample_weights: Tensor | None, last_offset: bool,
+    padding_idx: int | None, scale_grad_by_freq: bool,
+) -> Tensor:  # fmt: skip
+    """The sum, mean or max of the rows of each bag; bag ``i`` starts at ``offsets[i]``.  Empty bags give zeros."""
+    _check_indices("embedding_bag", indices)
+    bags, count = _bag_numbers(offsets, indices.shape[0], last_offset)
+    if padding_idx is not None:
+        kept = indices != padding_idx
+        indices, bags = indices[kept], bags[kept]  # type: ignore[index]
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights[kept]  # type: ignore[index]
+    rows = _embedding(weight, indices, -1, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]
+    if mode == "max":
+        return _max_of_bags(rows, bags, count)
+    total = _sum_rows(rows, bags, count)
+    if mode == "sum":
+        return total  # type: ignore[no-any-return]
+    sizes = zeros(count, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))  # type: ignore
+    return total / sizes.clamp_min(1).unsqueeze(1)  # type: ignore[no-any-return]
+
+
+def _bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
+    """For each index the number of its bag, and how many bags there are."""
+    starts: list[int] = offsets.tolist()
+    ends = starts[1:] if last_offset else [*starts[1:], length]
+    numbers = [bag for bag, (start, end) in enumerate(zip(starts, ends, strict=False)) for _ in range(end - start)]
+    numbers += [len(ends)] * (length - len(numbers))  # behind the last offset: in no bag
+    made = tensor(numbers, dtype=dtypes.int64, device=offsets.device)
+    return made, len(ends)
+
+
+def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
+    """Maxima by way of a dense table of bags, filled up with minus infinity."""
+    members: list[list[int]] = [[] for _ in range(count)]
+    for row, bag in enumerate(bags.tolist()):
+        if bag < count:
+            members[bag].append(row)
+    longest = max(map(len, members), default=0)
+    if not longest:
+        return rows.new_zeros(count, rows.shape[1])  # type: ignore[attr-defined,no-any-return]
+    table = [each + [rows.shape[0]] * (longest - len(each)) for each in members]
+    lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
+    dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
+    empty = tensor([not each for each in members], device=rows.device)
+    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[attr-defined,no-any-return]
+
+
+# --- one-hot ------------------------------------------------------------------------------------------------------
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """For each class number a row of ``num_classes`` elements, 1 at the class and 0 elsewhere.
+
+    Raises:
+        RuntimeError: a negative class, one too large, or no class to count from.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if tensor.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not tensor.numel():
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return zeros(*tensor.shape, num_classes, dtype=dtypes.int64, device=tensor.device)  # type: ignore[no-any-return]
+    if int(tensor.min()) < 0:  # type: ignore[attr-defined]
+        raise RuntimeError("Class values must be non-negative.")
+    largest = int(tensor.max())  # type: ignore[attr-defined]
+    if num_classes != -1 and largest >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    classes = arange(largest + 1 if num_classes == -1 else num_classes, device=tensor.device)
+    return (tensor.unsqueeze(-1) == classes).long()  # type: ignore
+
+
+
+PUBLIC["embedding"] = embedding
+PUBLIC["embedding_renorm_"] = embedding_renorm_

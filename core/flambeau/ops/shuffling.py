@@ -1,0 +1,68 @@
+"""Elements moved between channels and space."""
+
+from __future__ import annotations
+
+from ..op import composite
+from .._tensor import Tensor
+
+__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
+
+
+def _check(name: str, input: Tensor, factor_name: str, factor: int) -> None:
+    if input.ndim < 3:
+        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {factor_name}, but got {factor}")
+
+
+@composite(method=False)
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels into space: ``(*, C * r * r, H, W) -> (*, C, H * r, W * r)``.
+
+    Shi et al. (2016), "Real-time single image and video super-resolution using an efficient sub-pixel CNN".
+
+    >>> import flambeau as torch
+    >>> torch.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
+    r = upscale_factor
+    _check("pixel_shuffle", input, "upscale_factor", r)
+    *lead, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+                           f"but input.size(-3)={channels} is not divisible by {r * r}")  # fmt: skip
+    n = len(lead)
+    split = input.reshape(*lead, channels // (r * r), r, r, height, width)  # type: ignore[attr-defined]
+    moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return moved.reshape(*lead, channels // (r * r), height * r, width * r)  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Space into channels: ``(*, C, H * r, W * r) -> (*, C * r * r, H, W)``."""
+    r = downscale_factor
+    _check("pixel_unshuffle", input, "downscale_factor", r)
+    *lead, channels, height, width = input.shape
+    for name, length, dim in (("height", height, -2), ("width", width, -1)):
+        if length % r:
+            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={length} "
+                               f"is not divisible by {r}")  # fmt: skip
+    n = len(lead)
+    split = input.reshape(*lead, channels, height // r, r, width // r, r)  # type: ignore[attr-defined]
+    moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return moved.reshape(*lead, channels * r * r, height // r, width // r)  # type: ignore[no-any-return]
+
+
+@composite(method=False)
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels dealt out: ``(groups, n)`` of them read as ``(n, groups)`` (Zhang et al. 2018, "ShuffleNet")."""
+    if input.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    batch, channels, *space = input.shape
+    if channels % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+    split = input.reshape(batch, groups, channels // groups, *space)  # type: ignore[attr-defined]
+    return split.transpose(1, 2).reshape(input.shape)  # type: ignore[no-any-return]

@@ -1,0 +1,88 @@
+"""Special functions, as in ``scipy.special``.
+
+They are computed in double precision whatever the dtype, so that float32 results are right to its last digit but one.
+
+>>> import flambeau as torch
+>>> torch.special.gammaln(torch.tensor([5.0])).exp()
+tensor([24.0000])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import ops  # noqa: F401  (fills the table that the names below come from)
+from .op import PUBLIC, op
+from ._tensor import Tensor
+from .ops.bessel import (
+    airy as airy_ai,
+    i0,
+    i0e,
+    i1,
+    i1e,
+    j0 as bessel_j0,
+    j1 as bessel_j1,
+    k0 as modified_bessel_k0,
+    k1 as modified_bessel_k1,
+    modified_i0 as modified_bessel_i0,
+    modified_i1 as modified_bessel_i1,
+    scaled_k0 as scaled_modified_bessel_k0,
+    scaled_k1 as scaled_modified_bessel_k1,
+    spherical as spherical_bessel_j0,
+    y0 as bessel_y0,
+    y1 as bessel_y1,
+)
+from .ops.elementary import logit, sinc, xlog1py, xlogy
+from .ops.error_function import erf, erfc
+from .ops.gamma import (
+    digamma,
+    gammainc,
+    gammaincc,
+    lgamma as gammaln,
+    mvlgamma,
+    polygamma,
+    zeta,
+)
+from .ops.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .ops.polynomials import POLYNOMIALS
+
+__all__ = [
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2",
+    "expit", "expm1", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "log1p", "log_ndtr", "log_softmax", "logit",
+    "logsumexp", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "multigammaln", "ndtr",
+    "ndtri", "polygamma", "psi", "round", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "sinc", "softmax",
+    "spherical_bessel_j0", "xlog1py", "xlogy", "zeta", *POLYNOMIALS,
+]  # fmt: skip
+
+globals().update(POLYNOMIALS)
+psi = digamma
+exp2, expm1, log1p, round, expit, logsumexp = (
+    PUBLIC[each] for each in ("exp2", "expm1", "log1p", "round", "sigmoid", "logsumexp")
+)  # fmt: skip
+entr = op(
+    "special_entr", lambda xp, input: xp.where(
+        input > 0, -input * xp.log(xp.where(input > 0, input, 1.0)), xp.where(input < 0, -xp.inf, input * 0)),
+    promote="float", public=False, method=False,
+    doc="""``-x log(x)``, a term of an entropy; 0 at 0, minus infinity below.
+
+    >>> import flambeau as torch
+    >>> torch.special.entr(torch.tensor([0.0, 0.5, -1.0]))
+    tensor([0.0000, 0.3466,   -inf])
+    """,
+    input=lambda F, g, input: g * (-F.log(input) - 1),
+)  # fmt: skip
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """``exp(x)`` over its sum along ``dim``.  See :func:`torch.softmax`."""
+    return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The logarithm of :func:`softmax`.  See :func:`torch.log_softmax`."""
+    return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def multigammaln(a: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension ``p``.  See :func:`torch.mvlgamma`."""
+    return mvlgamma(a, p)  # type: ignore[no-any-return]

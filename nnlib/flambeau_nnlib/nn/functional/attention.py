@@ -1,0 +1,233 @@
+"""Attention (Vaswani et al. 2017, "Attention is all you need")."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.ops.linear import linear
+
+from .activation import softmax
+from .dropout import dropout
+from .padding import pad
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
+
+# --- scaled dot products ------------------------------------------------------------------------------------------
+
+
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """``softmax(query @ key.T * scale + mask) @ value``.
+
+    Shapes: query ``(*, L, E)``, key ``(*, S, E)``, value ``(*, S, V)``, attn_mask broadcastable to ``(*, L, S)``, bool (True takes
+    part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal`` lets no
+    position see later ones; ``enable_gqa`` repeats heads of key and value to as many as query has.
+
+    >>> import flambeau as torch
+    >>> q = torch.ones(1, 2, 4)
+    >>> torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True).shape
+    torch.Size([1, 2, 4])
+    """
+    _check_attention(query, key, value, attn_mask)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if enable_gqa:
+        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
+        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+    scores = (query * scale) @ key.transpose(-2, -1)
+    if is_causal:
+        causal = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
+        attn_mask = causal if attn_mask is None else _as_bias(attn_mask, query).masked_fill(~causal, -math.inf)
+    if attn_mask is None:
+        weights = scores.softmax(-1)
+    else:
+        weights = _masked_softmax(scores, attn_mask)
+    return dropout(weights, dropout_p) @ value if dropout_p > 0 else weights @ value
+
+
+def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """The softmax under a mask; a row that nothing takes part in is zero."""
+    scores = scores.masked_fill(~mask, -math.inf) if mask.dtype is torch.bool else scores + mask
+    nothing = (scores == -math.inf).all(-1, keepdim=True)
+    return scores.softmax(-1).masked_fill(nothing, 0.0)
+
+
+def _as_bias(mask: Tensor, like: Tensor) -> Tensor:
+    """A mask as what is added to the scores."""
+    if mask.dtype is not torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill(~mask, -math.inf)
+
+
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+                           f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")  # fmt: skip
+    if mask is not None and mask.dtype not in (torch.bool, torch.float32, query.dtype):
+        raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                           f"{mask.dtype} and  query.dtype: {query.dtype} instead.")  # fmt: skip
+
+
+# --- many heads ---------------------------------------------------------------------------------------------------
+
+
+def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None) -> list[Tensor]:
+    """Queries, keys and values by one weight for all three; in one product where they are of the same tensor."""
+    size = query.shape[-1]
+    if query is key is value:
+        return list(linear(query, weight, bias).chunk(3, -1))
+    if key is value:
+        weights = weight.split([size, 2 * size])
+        biases = (None, None) if bias is None else bias.split([size, 2 * size])
+        return [linear(query, weights[0], biases[0]), *linear(key, weights[1], biases[1]).chunk(2, -1)]
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True)]
+
+
+def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_name: str, dtype: torch.dtype) -> Tensor | None:
+    """A mask as what is added to the scores: bool masks, True for what is left out, become 0 and minus infinity."""
+    if mask is None:
+        return None
+    if mask.dtype is not torch.bool and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    if other is not None and other.dtype is not mask.dtype:
+        warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3)
+    if mask.dtype is not torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
+
+
+def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int) -> bool:
+    """Whether there is a batch dimension; AssertionError for dimensions that do not fit."""
+    if query.dim() not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
+    batched = query.dim() == 3
+    kind = "batched 3-D" if batched else "unbatched 2-D"
+    if key.dim() != query.dim() or value.dim() != query.dim():
+        raise AssertionError(f"For {kind} `query`, expected `key` and `value` to be {query.dim()}-D but found {key.dim()}-D and "
+                             f"{value.dim()}-D tensors respectively")  # fmt: skip
+    if padding is not None and padding.dim() != query.dim() - 1:
+        raise AssertionError(f"For {kind} `query`, expected `key_padding_mask` to be `None` or {query.dim() - 1}-D but found "
+                             f"{padding.dim()}-D tensor instead")  # fmt: skip
+    if mask is not None and mask.dim() not in (2, 3):
+        raise AssertionError(f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead")
+    if mask is not None and mask.dim() == 3 and not batched:
+        expected = (heads, query.shape[0], key.shape[0])
+        if tuple(mask.shape) != expected:
+            raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {mask.shape}")
+    return batched
+
+
+def _check_mask(mask: Tensor, expected: tuple[int, int, int]) -> Tensor:
+    """The mask with a dimension for batch and heads together."""
+    if mask.dim() == 2:
+        if tuple(mask.shape) != expected[1:]:
+            raise RuntimeError(f"The shape of the 2D attn_mask is {mask.shape}, but should be {expected[1:]}.")
+        return mask.unsqueeze(0)
+    if tuple(mask.shape) != expected:
+        raise RuntimeError(f"The shape of the 3D attn_mask is {mask.shape}, but should be {expected}.")
+    return mask
+
+
+def multi_head_attention_forward(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None,
+    need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """Attention of several heads, each on a part of the projected features; the function behind ``nn.MultiheadAttention``.
+
+    Shapes: query ``(L, N, E)``, key and value ``(S, N, *)``, or without N; key_padding_mask ``(N, S)``, attn_mask ``(L, S)`` or
+    ``(N * num_heads, L, S)``.  Masks are bool (True is left out) or added to the scores.  Returns the output ``(L, N, E)`` and, with
+    ``need_weights``, the weights ``(N, L, S)`` averaged over heads, or ``(N, num_heads, L, S)``.
+    """
+    batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    if not batched:
+        one_sequence = query is key is value
+        query = query.unsqueeze(1)
+        key, value = (query, query) if one_sequence else (key.unsqueeze(1), value.unsqueeze(1))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, size = query.shape
+    if size != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
+    if size % num_heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+    padding = _canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
+    if is_causal and padding is None and not need_weights:
+        attn_mask = None  # the hint says it all
+    else:
+        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
+        is_causal = is_causal and padding is None and attn_mask is None
+
+    if use_separate_proj_weight:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _separate_projection(query, key, value, weights, in_proj_bias)
+    else:
+        if key.shape != value.shape:
+            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+        if in_proj_weight is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        q, k, v = _packed_projection(query, key, value, in_proj_weight, in_proj_bias)
+    if attn_mask is not None:
+        attn_mask = _check_mask(attn_mask, (batch * num_heads, length, key.shape[0]))
+
+    added = 0  # positions that no input gave
+    if bias_k is not None and bias_v is not None:
+        k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
+        added += 1
+    q = _by_head(q, num_heads)
+    k = _by_head(k, num_heads) if static_k is None else static_k
+    v = _by_head(v, num_heads) if static_v is None else static_v
+    if add_zero_attn:
+        k, v = torch.cat([k, torch.zeros_like(k[:, :1])], 1), torch.cat([v, torch.zeros_like(v[:, :1])], 1)
+        added += 1
+    attn_mask = None if attn_mask is None else pad(attn_mask, (0, added))
+    if padding is not None:
+        spread = pad(padding, (0, added)).unsqueeze(1).repeat_interleave(num_heads, 0)
+        attn_mask = spread if attn_mask is None else attn_mask + spread
+
+    dropout_p = dropout_p if training else 0.0
+    if need_weights:
+        output, shares = _with_weights(q, k, v, attn_mask, dropout_p)
+        shares = shares.reshape(batch, num_heads, length, -1)
+        shares = shares.mean(1) if average_attn_weights else shares
+    else:
+        output, shares = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal), None
+    output = linear(output.transpose(0, 1).reshape(length, batch, size), out_proj_weight, out_proj_bias)
+    if batched:
+        return output, shares
+    return output.squeeze(1), None if shares is None else shares.squeeze(0)
+
+
+def _separate_projection(
+    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None
+) -> list[Tensor]:
+    if key.shape[:2] != value.shape[:2]:
+        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
+    for name, each in zip("qkv", weights, strict=True):
+        if each is None:
+            raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
+
+
+def _by_head(x: Tensor, num_heads: int) -> Tensor:
+    """``(L, N, E) -> (N * num_heads, L, E / num_heads)``."""
+    return x.reshape(x.shape[0], x.shape[1] * num_heads, -1).transpose(0, 1)
+
+
+def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float) -> tuple[Tensor, Tensor]:
+    scaled = q * math.sqrt(1.0 / q.shape[-1])
+    scores = scaled @ k.transpose(-2, -1)
+    weights = softmax(scores if mask is None else scores + mask, dim=-1)
+    weights = dropout(weights, dropout_p) if dropout_p > 0 else weights
+    return weights @ v, weights

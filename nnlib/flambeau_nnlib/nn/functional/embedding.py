@@ -1,0 +1,106 @@
+"""Embedding and one-hot vectors."""
+
+from __future__ import annotations
+
+import warnings
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.ops import embedding as ops
+from flambeau.ops.embedding import one_hot
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+
+def _row(padding_idx: int | None, rows: int) -> int:
+    """The padding row counted from 0, -1 where there is none."""
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """The rows of ``weight`` at the indices ``input``: shape ``(*, columns)``.
+
+    The row ``padding_idx`` receives no gradient; rows longer than ``max_norm`` are shortened in place; ``scale_grad_by_freq``
+    divides gradients by how often an index occurs.  IndexError for an index that is not in the table.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    padding_idx = _row(padding_idx, weight.size(0))
+    if max_norm is not None:
+        ops.embedding_renorm_(weight, input, max_norm, norm_type)
+    return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The "sum", "mean" or "max" of the rows of each bag of indices: shape ``(bags, columns)``.
+
+    The rows of a 2-d ``input`` are bags; in a 1-d one, bag ``i`` starts at ``offsets[i]``.  Indices equal to ``padding_idx``
+    count nothing.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0], [2.0]]))
+    tensor([[1.5000]])
+    """
+    if weight.dtype is torch.int64 and input.is_floating_point():
+        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+                      "deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=2)  # fmt: skip
+        weight, input = input, weight
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "
+                         f"shape as the input ({input.shape})")  # fmt: skip
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+                                  f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")  # fmt: skip
+    input, offsets, per_sample_weights = _flat_bags(input, offsets, per_sample_weights, include_last_offset)
+    padding = None if padding_idx is None else _row(padding_idx, weight.size(0))
+    if max_norm is not None:
+        ops.embedding_renorm_(weight, input, max_norm, norm_type)
+    return ops.embedding_bag(
+        weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq
+    )
+
+
+def _flat_bags(
+    input: Tensor, offsets: Tensor | None, weights: Tensor | None, include_last_offset: bool
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Indices, offsets and weights in one dimension."""
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                             f"sequences. However, found offsets of type {type(offsets)}")  # fmt: skip
+        count = input.size(0) + include_last_offset
+        starts = torch.arange(count, dtype=input.dtype, device=input.device) * input.size(1)
+        return input.reshape(-1), starts, None if weights is None else weights.reshape(-1)
+    if input.dim() != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.dim() != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    if offsets.numel() and int(offsets[0]) != 0:
+        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                           f"However, got {int(offsets[0])}")  # fmt: skip
+    if offsets.numel() and int(offsets[-1]) > input.size(0):
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.size(0)} but got offsets[-1] of "
+                           f"{int(offsets[-1])}")  # fmt: skip
+    return input, offsets, weights

@@ -1,0 +1,124 @@
+"""Images: resizing, rearranging pixels, unfolding windows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau import Tensor, channel_shuffle, pixel_shuffle, pixel_unshuffle
+from flambeau.ops.folding import fold, unfold
+from flambeau.ops.resampling import resample
+
+from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+__all__ = [
+    "channel_shuffle", "fold", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample", "upsample_bilinear",
+    "upsample_nearest",
+]  # fmt: skip
+
+# --- resizing -----------------------------------------------------------------------------------------------------
+
+_DIMENSIONS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}  # of the input, for each mode
+_METHODS = {"linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic", "lanczos": "lanczos"}
+_AREA_POOLS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
+
+
+def interpolate(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Tensor:  # fmt: skip
+    """Resize the dimensions after the first two to ``size``, or by ``scale_factor``.
+
+    ``mode``: "nearest", "nearest-exact", "area", "linear" (3-d input), "bilinear", "bicubic" and "lanczos" (4-d), "trilinear" (5-d).
+    ``align_corners`` maps corners to corners rather than edges to edges; ``antialias`` widens the filter where the image shrinks.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+    sizes, scales = _target(input, size, scale_factor, bool(recompute_scale_factor) or mode == "area")
+    if recompute_scale_factor and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
+        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+    _check_mode(input.dim(), mode)
+    if mode == "lanczos" and (align_corners or not antialias):
+        raise ValueError("Lanczos mode does not support align_corners=True" if align_corners else "Lanczos mode requires antialias=True")
+    if min(input.shape[2:]) < 1 or min(sizes) < 1:
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({_named(input.shape[2:])}) output "
+                           f"({_named(sizes)})")  # fmt: skip
+    if mode == "area":
+        return _AREA_POOLS[input.dim()](input, sizes)
+    method = mode if mode.startswith("nearest") else _METHODS[mode] + (" antialias" if antialias else "")
+    return resample(input, sizes, scales, method, bool(align_corners))
+
+
+def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tuple[list[int], list[float | None]]:
+    """Sizes, and the scales that were asked for, of each dimension of space."""
+    space = list(input.shape[2:])
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if size is not None:
+        sizes = list(size) if isinstance(size, (tuple, list)) else [size] * len(space)
+        if len(sizes) != len(space):
+            raise ValueError(
+                f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {space} "
+                f"and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in "
+                "(o1, o2, ...,oK) format."
+            )
+        if not all(hasattr(each, "__index__") for each in sizes):
+            raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
+                            f"types {[type(each) for each in sizes]}")  # fmt: skip
+        return [int(each) for each in sizes], [None] * len(space)
+    scales = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * len(space)
+    if len(scales) != len(space):
+        raise ValueError(
+            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of {space} "
+            f"and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor "
+            "in (s1, s2, ...,sK) format."
+        )
+    sizes = [math.floor(length * scale) for length, scale in zip(space, scales, strict=True)]
+    return sizes, [None] * len(space) if recompute else [float(each) for each in scales]
+
+
+def _check_mode(ndim: int, mode: str) -> None:
+    needed = _DIMENSIONS.get(mode)
+    if ndim in (3, 4, 5) and (mode in ("nearest", "nearest-exact", "area") or needed == ndim):
+        return
+    if ndim in (3, 4, 5) and needed and mode not in ("bicubic", "lanczos"):
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needed}D input")
+    raise NotImplementedError(
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
+        f"trilinear | lanczos | area | nearest-exact (got {mode})"
+    )
+
+
+def _named(sizes: Sequence[int]) -> str:
+    return ", ".join(f"{name}: {size}" for name, size in zip("DHW"[-len(sizes) :], sizes, strict=True))
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """The former name of :func:`interpolate`."""
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """:func:`interpolate` in mode "nearest"."""
+    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """:func:`interpolate` in mode "bilinear", with aligned corners."""
+    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

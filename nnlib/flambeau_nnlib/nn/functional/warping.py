@@ -1,0 +1,190 @@
+"""Warping: images sampled at the points of a grid."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from math import prod
+
+import flambeau as torch
+from flambeau import Tensor
+
+__all__ = ["affine_grid", "grid_sample"]
+
+_CHANGED = (
+    "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify align_corners=True if "
+    "the old behavior is desired. See the documentation of grid_sample for details."
+)
+
+
+# --- grids --------------------------------------------------------------------------------------------------------
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The points that affine maps ``theta`` give to the pixels of images of ``size``, for :func:`grid_sample`.
+
+    Shapes: theta ``(N, 2, 3)`` and size ``(N, C, H, W)`` give ``(N, H, W, 2)``; ``(N, 3, 4)`` and ``(N, C, D, H, W)`` give
+    ``(N, D, H, W, 3)``.  Jaderberg et al. (2015), "Spatial transformer networks".
+
+    >>> import flambeau as torch
+    >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+    if align_corners is None:
+        warnings.warn(_CHANGED, stacklevel=2)
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    n = len(size) - 2
+    if n not in (2, 3):
+        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+                                  f"Got size {tuple(size)}.")  # fmt: skip
+    if theta.dim() != 3 or tuple(theta.shape[-2:]) != (n, n + 1):
+        raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {tuple(size)}. Got {theta.shape}.")
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
+    space = list(size[2:])
+    axes = [_axis(length, bool(align_corners), theta) for length in space]
+    columns = [axis.reshape([-1 if i == dim else 1 for i in range(n)]).expand(space) for dim, axis in enumerate(axes)]
+    points = torch.stack([*reversed(columns), torch.ones_like(columns[0])], -1).reshape(-1, n + 1)
+    return (points @ theta.transpose(1, 2)).reshape(size[0], *space, n)
+
+
+def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
+    """Coordinates of pixel centres, from -1 to 1."""
+    if length == 1:
+        return torch.zeros(1, dtype=like.dtype, device=like.device)
+    steps = torch.linspace(-1, 1, length, dtype=like.dtype, device=like.device)
+    return steps if align_corners else steps * ((length - 1) / length)
+
+
+# --- sampling -----------------------------------------------------------------------------------------------------
+
+
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
+    """Images sampled at the points of ``grid``, whose coordinates (x, y, ...) go from -1 to 1.
+
+    ``mode``: "bilinear" (trilinear for volumes), "nearest" or "bicubic" (images only).  ``padding_mode``, what is outside: "zeros",
+    "border" (the nearest edge) or "reflection".  ``align_corners``: -1 and 1 are the centres of the corner pixels, not the edges.
+
+    Shapes: input ``(N, C, H, W)``, grid ``(N, H', W', 2)``; or ``(N, C, D, H, W)`` and ``(N, D', H', W', 3)``.
+    """
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+                         f"'{padding_mode}'")  # fmt: skip
+    if align_corners is None:
+        warnings.warn(_CHANGED, stacklevel=2)
+    _check_grid(input, grid, mode)
+    space = list(input.shape[2:])
+    places = [_unnormalized(grid[..., -1 - dim], length, bool(align_corners)) for dim, length in enumerate(space)]
+    if mode == "bicubic":
+        return _sample_cubic(input, places, padding_mode, bool(align_corners))
+    places = [_brought_inside(x, length, padding_mode, bool(align_corners)) for x, length in zip(places, space, strict=True)]
+    if mode == "nearest":
+        return _gathered(input, [x.round() for x in places])
+    lows = [x.detach().floor() for x in places]
+    total: Tensor | None = None
+    for corner in itertools.product((0, 1), repeat=len(space)):
+        weights = [1 - (x - low) if not step else x - low for x, low, step in zip(places, lows, corner, strict=True)]
+        part = _gathered(input, [low + step for low, step in zip(lows, corner, strict=True)]) * _product(weights).unsqueeze(1)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _product(factors: Sequence[Tensor]) -> Tensor:
+    made = factors[0]
+    for each in factors[1:]:
+        made = made * each
+    return made
+
+
+def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
+    if input.dtype is not grid.dtype:
+        names = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half"}
+        raise RuntimeError(f"expected scalar type {names.get(input.dtype, input.dtype)} but found {names.get(grid.dtype, grid.dtype)}")
+    given = f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+    if input.shape[0] != grid.shape[0]:
+        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, {given}")
+    if input.dim() not in (4, 5) or input.dim() != grid.dim():
+        raise RuntimeError(f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, {given}")
+    if grid.shape[-1] != input.dim() - 2:
+        raise RuntimeError(f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with sizes "
+                           f"{list(grid.shape)}")  # fmt: skip
+    for dim, length in enumerate(input.shape[2:], 2):
+        if not length:
+            raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                               f"{list(input.shape)} with dimension {dim} being empty")  # fmt: skip
+    if mode == "bicubic" and input.dim() != 4:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+
+
+def _unnormalized(x: Tensor, length: int, align_corners: bool) -> Tensor:
+    return (x + 1) * ((length - 1) / 2) if align_corners else ((x + 1) * length - 1) / 2
+
+
+def _brought_inside(x: Tensor, length: int, padding_mode: str, align_corners: bool) -> Tensor:
+    if padding_mode == "reflection":
+        low, high = (0.0, length - 1.0) if align_corners else (-0.5, length - 0.5)
+        x = _reflected(x, low, high)
+    return x if padding_mode == "zeros" else x.clamp(0, length - 1)
+
+
+def _reflected(x: Tensor, low: float, high: float) -> Tensor:
+    span = high - low
+    if span <= 0:
+        return torch.zeros_like(x)
+    distance = (x - low).abs()
+    turns = (distance.detach() / span).floor()
+    rest = distance - turns * span
+    return torch.where(turns % 2 == 0, rest + low, high - rest)
+
+
+def _gathered(input: Tensor, places: Sequence[Tensor]) -> Tensor:
+    """The pixels at whole-numbered ``places``; zero outside."""
+    space = list(input.shape[2:])
+    inside: Tensor | None = None
+    flat: Tensor | None = None
+    for x, length in zip(places, space, strict=True):
+        within = (x >= 0) & (x <= length - 1)
+        index = torch.where(within, x, torch.zeros_like(x)).long()
+        inside = within if inside is None else inside & within
+        flat = index if flat is None else flat * length + index
+    assert flat is not None and inside is not None
+    batch, channels = input.shape[:2]
+    index = flat.reshape(batch, 1, -1).expand(batch, channels, prod(flat.shape[1:]))
+    pixels = input.reshape(batch, channels, -1).gather(2, index).reshape(batch, channels, *flat.shape[1:])
+    return torch.where(inside.unsqueeze(1), pixels, torch.zeros_like(pixels))
+
+
+def _sample_cubic(input: Tensor, places: Sequence[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
+    space = list(input.shape[2:])
+    lows = [x.detach().floor() for x in places]
+    weights = [_cubic_weights(x - low) for x, low in zip(places, lows, strict=True)]
+    rows = []
+    for i in range(4):
+        y = _brought_inside(lows[0] + (i - 1), space[0], padding_mode, align_corners)
+        columns = []
+        for j in range(4):
+            x = _brought_inside(lows[1] + (j - 1), space[1], padding_mode, align_corners)
+            columns.append(_gathered(input, [y, x]) * weights[1][j].unsqueeze(1))
+        rows.append((columns[0] + columns[1] + columns[2] + columns[3]) * weights[0][i].unsqueeze(1))
+    return rows[0] + rows[1] + rows[2] + rows[3]
+
+
+def _cubic_weights(t: Tensor, a: float = -0.75) -> list[Tensor]:
+    """Keys (1981), "Cubic convolution interpolation for digital image processing"."""
+
+    def near(x: Tensor) -> Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Tensor) -> Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]

@@ -1,0 +1,86 @@
+"""What devices tell each other: ``torch.cuda.comm``.  Nothing here has a history; ``functions`` has what differentiates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .places import as_device, as_devices, collectives
+
+__all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]
+
+
+def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """The tensor on each of ``devices``, or written into the tensors of ``out``.
+
+    Raises:
+        RuntimeError: not exactly one of ``devices`` and ``out`` is given.
+    """
+    if (devices is None) == (out is None):
+        raise RuntimeError(f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}")
+    if out is not None:
+        return tuple(_write(each, tensor) for each in out)
+    return tuple(copies[0] for copies in broadcast_coalesced([tensor], devices or ()))
+
+
+def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760) -> list[list[Tensor]]:
+    """For each device, all of the tensors."""
+    places = as_devices(devices)
+    return collectives(places[0]).broadcast([each.detach() for each in tensors], places)  # type: ignore[no-any-return]
+
+
+def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
+    """The sum of tensors of one shape on several devices, on ``destination`` (the current device by default).
+
+    Raises:
+        ValueError: their shapes differ.
+    """
+    for position, each in enumerate(inputs):
+        if each.shape != inputs[0].shape:
+            got, expected = "x".join(map(str, each.shape)), "x".join(map(str, inputs[0].shape))
+            raise ValueError(f"input {position} has invalid size: got {got}, but expected {expected}")
+    place = inputs[0].device if destination is None else as_devices([destination])[0]
+    return collectives(place).reduce_add([each.detach() for each in inputs], place)  # type: ignore[no-any-return]
+
+
+def reduce_add_coalesced(
+    inputs: Sequence[Sequence[Tensor]], destination: Any = None, buffer_size: int = 10485760
+) -> tuple[Tensor, ...]:
+    """For sequences of tensors, one of each device, the sums of those in the same position."""
+    return tuple(reduce_add(each, destination) for each in zip(*inputs, strict=True))
+
+
+def scatter(
+    tensor: Tensor, devices: Sequence[Any] | None = None, chunk_sizes: Sequence[int] | None = None, dim: int = 0,
+    streams: Any = None, *, out: Sequence[Tensor] | None = None,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """A part of the tensor on each of ``devices``, of ``chunk_sizes`` along ``dim``, or written into the tensors of ``out``.
+
+    Raises:
+        RuntimeError: the sizes do not add up, or ``out`` is given together with ``devices`` or ``chunk_sizes``.
+    """
+    if out is None:
+        places = as_devices(devices if devices is not None else ())
+        return tuple(collectives(places[0]).scatter(tensor.detach(), places, chunk_sizes, dim))
+    for name, given in (("devices", devices), ("chunk_sizes", chunk_sizes)):
+        if given is not None:
+            raise RuntimeError(f"'{name}' must not be specified when 'out' is specified, but got {name}={given}")
+    parts = tensor.split([each.size(dim) for each in out], dim)
+    return tuple(_write(target, part) for target, part in zip(out, parts, strict=True))
+
+
+def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Tensors of several devices joined along ``dim``, on ``destination`` or in ``out``."""
+    if out is not None and destination is not None:
+        raise RuntimeError(f"'destination' must not be specified when 'out' is specified, but got destination={destination}")
+    place = out.device if out is not None else tensors[0].device if destination is None else as_device(destination)
+    joined = collectives(tensors[0].device).gather([each.detach() for each in tensors], place, dim)
+    return joined if out is None else _write(out, joined)
+
+
+def _write(target: Tensor, source: Tensor) -> Tensor:
+    with torch.no_grad():
+        return target.copy_(source)

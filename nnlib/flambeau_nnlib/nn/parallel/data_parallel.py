@@ -1,0 +1,108 @@
+"""``DataParallel``: a batch divided among devices, each with a copy of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from ..modules.module import Module
+from .parallel_apply import parallel_apply
+from .places import all_devices, as_devices
+from .replicate import replicate
+from .scatter_gather import gather, scatter_kwargs
+
+__all__ = ["DataParallel", "data_parallel"]
+
+
+class DataParallel(Module):
+    """A network whose batches are divided among several devices.
+
+    Every forward copies the network to all devices, gives each a part of the batch, runs them side by side and joins what
+    they return; a backward adds up their gradients in the network itself.
+
+    Args:
+        module: the network; its parameters have to be on the first device.
+        device_ids: the devices (all by default; without CUDA, all virtual devices of the CPU).
+        output_device: where the result goes (the first device by default).
+        dim: the dimension along which batches are divided.
+
+    Raises:
+        RuntimeError: a parameter is on another device than the first.
+
+    >>> import flambeau as torch
+    >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2), device_ids=["cpu"])
+    >>> net(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.dim = dim
+        self.devices = all_devices() if device_ids is None else as_devices(device_ids)
+        if not self.devices:
+            raise RuntimeError("no available devices were found")
+        self.device_ids = [each.index or 0 for each in self.devices]
+        self.output_device = self.devices[0] if output_device is None else as_devices([output_device])[0]
+        if len(self.devices) == 1:
+            self.module.to(self.devices[0])
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The network's result for the whole batch."""
+        if len(self.devices) == 1:
+            return self.module(*inputs, **kwargs)
+        _check_source(self.module, self.devices[0])
+        parts, named = self.scatter(inputs, kwargs, self.devices)
+        if not parts:  # no arguments to divide
+            parts, named = ((),), ({},)
+        if len(parts) == 1:
+            return self.module(*parts[0], **named[0])
+        replicas = self.replicate(self.module, self.devices[: len(parts)])
+        return self.gather(self.parallel_apply(replicas, parts, named), self.output_device)
+
+    def replicate(self, module: Module, device_ids: Sequence[Any]) -> list[Module]:
+        """Copies of the network; without gradients where none are recorded."""
+        return replicate(module, device_ids, not torch.is_grad_enabled())
+
+    def scatter(self, inputs: tuple[Any, ...], kwargs: dict[str, Any], device_ids: Sequence[Any]) -> Any:
+        """The arguments for each device."""
+        return scatter_kwargs(inputs, kwargs, device_ids, dim=self.dim)
+
+    def parallel_apply(self, replicas: Sequence[Module], inputs: Sequence[Any], kwargs: Any) -> list[Any]:
+        """The copies' results."""
+        return parallel_apply(replicas, inputs, kwargs, self.devices[: len(replicas)])
+
+    def gather(self, outputs: Sequence[Any], output_device: Any) -> Any:
+        """The results as one."""
+        return gather(outputs, output_device, dim=self.dim)
+
+
+def _check_source(module: Module, source: torch.device) -> None:
+    for each in chain(module.parameters(), module.buffers()):
+        if each.device != source:
+            raise RuntimeError(f"module must have its parameters and buffers on device {source} (device_ids[0]) but found one of "
+                               f"them on device: {each.device}")  # fmt: skip
+
+
+def data_parallel(
+    module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Tensor:  # fmt: skip
+    """The network's result for ``inputs`` divided among devices: ``DataParallel`` as a function.
+
+    Args:
+        module: the network, on the first device.
+        inputs: a tensor, or a tuple of arguments.
+        device_ids, output_device, dim: as for ``DataParallel``.
+        module_kwargs: keyword arguments, divided as well.
+    """
+    inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
+    devices = all_devices() if device_ids is None else as_devices(device_ids)
+    _check_source(module, devices[0])
+    return DataParallel(module, devices, output_device, dim)(*inputs, **(module_kwargs or {}))  # type: ignore[no-any-return]

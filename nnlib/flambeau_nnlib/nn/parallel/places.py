@@ -1,0 +1,45 @@
+"""Which devices there are to be parallel on, and the collectives of their type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["all_devices", "as_device", "as_devices", "collectives"]
+
+
+def device_type() -> str:
+    """CUDA where there is any; else the CPU, which may be several virtual devices."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def as_device(place: Any) -> torch.device:
+    """The device that an index, a string or a device means; an index is one of the accelerator's, if there is one."""
+    if isinstance(place, int):
+        return torch.device("cpu") if place < 0 else torch.device(device_type(), place)
+    return place if isinstance(place, torch.device) else torch.device(place)
+
+
+def as_devices(places: Sequence[Any]) -> list[torch.device]:
+    """Each place as a device, with the index that tensors there report."""
+    return [torch.empty(0, device=as_device(each)).device for each in places]
+
+
+def collectives(place: torch.device) -> Any:
+    """The collectives of a device's type.
+
+    Raises:
+        RuntimeError: its backend has none.
+    """
+    torch.backend.for_device_type(place.type)  # makes its hooks known
+    found = torch.backend.plugins().hook.flambeau_collectives(device_type=place.type)
+    if found is None:
+        raise RuntimeError(f"there are no collectives for devices of type {place.type!r}")
+    return found
+
+
+def all_devices() -> list[torch.device]:
+    """All devices of the type that work is spread over."""
+    return collectives(torch.device(device_type())).devices()  # type: ignore[no-any-return]

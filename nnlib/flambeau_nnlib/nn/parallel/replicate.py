@@ -1,0 +1,55 @@
+"""Copies of a network on several devices, whose gradients flow back to the one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau import Tensor
+
+from ..modules.module import Module
+from . import comm
+from .functions import Broadcast
+from .places import as_devices
+
+__all__ = ["replicate"]
+
+
+def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
+    """For each device, a copy of the network with its parameters and buffers there.
+
+    The copies' parameters are functions of the network's, so that a backward through them all adds up in the network's
+    ``grad``; ``detach`` cuts them off.  What a copy sets on itself is lost, but the buffers of the copy on the network's
+    own device are the network's.
+    """
+    places = as_devices(devices)
+    parameters = list(dict.fromkeys(network.parameters()))
+    buffers = list(dict.fromkeys(network.buffers()))
+    copies = _copies(parameters, places, detach)
+    for here, there in zip(copies, comm.broadcast_coalesced(buffers, places) if buffers else [[]] * len(places), strict=True):
+        here.update(zip(buffers, there, strict=False))
+    return [_replica_of(network, each) for each in copies]
+
+
+def _copies(parameters: Sequence[Tensor], devices: Sequence[Any], detach: bool) -> list[dict[Tensor, Tensor]]:
+    """For each device, the copy of each parameter."""
+    if not parameters:
+        return [{} for _ in devices]
+    if detach:
+        groups = comm.broadcast_coalesced(parameters, devices)
+    else:
+        flat = Broadcast.apply(devices, *parameters)
+        groups = [flat[start : start + len(parameters)] for start in range(0, len(flat), len(parameters))]
+    return [dict(zip(parameters, group, strict=True)) for group in groups]
+
+
+def _replica_of(network: Module, copies: dict[Tensor, Tensor]) -> Module:
+    replicas = {module: module._replicate_for_data_parallel() for module in network.modules()}
+    for module, replica in replicas.items():
+        for name, child in module._modules.items():
+            replica._modules[name] = None if child is None else replicas[child]
+        for name, buffer in module._buffers.items():
+            replica._buffers[name] = None if buffer is None else copies[buffer]
+        for name, parameter in module._parameters.items():
+            replica._parameters[name] = replica.__dict__[name] = None if parameter is None else copies[parameter]
+    return replicas[network]

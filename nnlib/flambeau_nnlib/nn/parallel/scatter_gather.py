@@ -1,0 +1,77 @@
+"""Arguments taken apart for the devices, and results put together: tensors in any nest of containers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .functions import Gather, Scatter
+from .places import as_device, as_devices
+
+__all__ = ["gather", "scatter", "scatter_kwargs"]
+
+
+def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
+    """For each device, ``inputs`` with every tensor in it replaced by its part along ``dim``; other objects are shared.
+
+    >>> import flambeau as torch
+    >>> scatter(torch.arange(3), ["cpu", "cpu"])
+    (tensor([0, 1]), tensor([2]))
+    """
+    return _scatter(inputs, as_devices(target_gpus), dim)
+
+
+def _scatter(value: Any, devices: Sequence[torch.device], dim: int) -> Any:
+    if isinstance(value, Tensor):
+        return Scatter.apply(devices, None, dim, value)
+    if isinstance(value, (tuple, list, dict)) and value:
+        members = value.items() if isinstance(value, dict) else value
+        groups = zip(*(_scatter(each, devices, dim) for each in members), strict=False)
+        return [_like(value, each) for each in groups]
+    return [value for _ in devices]
+
+
+def _like(container: Any, members: Sequence[Any]) -> Any:
+    """Members in a container of the same type; ``(key, value)`` pairs for a dict."""
+    return type(container)._make(members) if hasattr(container, "_fields") else type(container)(members)
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+    """Positional and keyword arguments for each device; as many of the one as of the other."""
+    positional = list(scatter(inputs, target_gpus, dim)) if inputs else []
+    named = list(scatter(kwargs, target_gpus, dim)) if kwargs else []
+    count = max(len(positional), len(named))
+    positional += [()] * (count - len(positional))
+    named += [{} for _ in range(count - len(named))]
+    return tuple(positional), tuple(named)
+
+
+def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
+    """The results of all devices as one: tensors joined along ``dim`` on ``target_device``, containers member by member.
+
+    Raises:
+        ValueError: dicts have different keys.
+    """
+    return _gather(outputs, as_device(target_device), dim)
+
+
+def _gather(outputs: Sequence[Any], device: torch.device, dim: int) -> Any:
+    first = outputs[0]
+    if isinstance(first, Tensor):
+        if dim == 0 and all(each.dim() == 0 for each in outputs):
+            warnings.warn("Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and "
+                          "return a vector.", stacklevel=4)  # fmt: skip
+        return Gather.apply(device, dim, *outputs)
+    if first is None:
+        return None
+    if isinstance(first, dict):
+        if any(first.keys() != each.keys() for each in outputs):
+            raise ValueError("All dicts must have the same number of keys")
+        return type(first)((key, _gather([each[key] for each in outputs], device, dim)) for key in first)
+    return _like(first, [_gather(each, device, dim) for each in zip(*outputs, strict=True)])

@@ -1,0 +1,114 @@
+"""The sample table on flambeau and on PyTorch: values, dtypes, shapes, strides of views, gradients, forms, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+
+from flambeau.conformance.samples import bad_calls, families  # noqa: E402
+from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
+
+import flambeau as ours  # noqa: E402
+
+TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
+
+
+def named(table):
+    return [pytest.param(each, id=f"{family}-{number}-{each.name}") for family, found in table.items() for number, each in enumerate(found)]
+
+
+def tensors_of(torch, sample, dtype):
+    return [torch.tensor(each) for each in sample.arrays(np, dtype)]
+
+
+def results(made):
+    return list(made) if isinstance(made, (tuple, list)) else [made]
+
+
+def plain(value):
+    if not hasattr(value, "detach"):
+        return np.asarray(value)
+    return value.detach().resolve_conj().resolve_neg().numpy(force=True)
+
+
+def assert_same(got, wanted, what):
+    got, wanted = plain(got), plain(wanted)
+    assert got.dtype == wanted.dtype, f"{got.dtype} here, {wanted.dtype} there: {what}"
+    assert got.shape == wanted.shape, f"{got.shape} here, {wanted.shape} there: {what}"
+    tolerance = TOLERANCE.get(got.dtype.name, 1e-9)
+    np.testing.assert_allclose(got, wanted, tolerance, tolerance, err_msg=what)
+
+
+@pytest.mark.parametrize("sample", named(families()))
+def test_results(sample):
+    """Values, shapes and dtypes; and where PyTorch has no kernel for a dtype, flambeau may have one."""
+    for dtype in sample.dtypes:
+        try:
+            wanted = results(sample.call(theirs, *tensors_of(theirs, sample, dtype)))
+        except (RuntimeError, NotImplementedError) as error:
+            assert "not implemented for" in str(error) or "not supported" in str(error), error
+            continue
+        got = results(sample.call(ours, *tensors_of(ours, sample, dtype)))
+        assert len(got) == len(wanted)
+        for a, b in zip(got, wanted, strict=True):
+            assert_same(a, b, dtype)
+            if sample.view:
+                assert (a.stride(), a.storage_offset()) == (b.stride(), b.storage_offset()), dtype
+
+
+@pytest.mark.parametrize("sample", [each for each in named(families()) if each.values[0].grad])
+def test_gradients(sample):
+    dtype = next((each for each in sample.dtypes if each in ("float64", "complex128")), None)
+    found = []
+    for torch in (ours, theirs):
+        tensors = tensors_of(torch, sample, dtype or sample.dtypes[0])
+        leaves = [each.requires_grad_() for each in tensors if each.is_floating_point() or each.is_complex()]
+        made = [each for each in results(sample.call(torch, *tensors)) if each.requires_grad]
+        rng = np.random.default_rng(0)
+        weights = [torch.tensor(rng.uniform(-1, 1, tuple(each.shape))).to(each.dtype) for each in made]
+        found.append(torch.autograd.grad(made, leaves, weights, allow_unused=True) if made else [])
+    for number, (got, wanted) in enumerate(zip(*found, strict=True)):
+        assert (got is None) == (wanted is None), f"input {number}: {got} here, {wanted} there"
+        if got is not None:
+            assert_same(got, wanted, f"gradient of input {number}")
+
+
+@pytest.mark.parametrize("name", sorted({each.name for table in families().values() for each in table}))
+def test_forms(name):
+    """flambeau has the method, the in-place method and ``out=`` where PyTorch has them, and only there."""
+    method = name.removeprefix("Tensor.")
+    for each in (method, method + "_"):
+        if "." not in each:
+            assert hasattr(ours.Tensor, each) == hasattr(theirs.Tensor, each), each
+    assert takes_out(ours, name) == takes_out(theirs, name), "out="
+
+
+def takes_out(torch, name):
+    """Whether some sample's call takes ``out=``."""
+    seen = []
+
+    def with_out(*args, **kwargs):
+        made = find(torch, name)(*args, **kwargs)
+        places = [torch.empty(tuple(each.shape), dtype=each.dtype) for each in results(made) if hasattr(each, "dtype")]
+        try:
+            find(torch, name)(*args, **kwargs, out=places[0] if len(places) == 1 else tuple(places))
+            seen.append(True)
+        except TypeError:
+            seen.append(False)
+        return made
+
+    for sample in (each for table in families().values() for each in table if each.name == name):
+        sample.call(replaced(torch, name, with_out), *tensors_of(torch, sample, sample.dtypes[0]))
+    return any(seen)
+
+
+@pytest.mark.parametrize("bad", named(bad_calls()))
+def test_errors(bad):
+    caught = []
+    for torch in (ours, theirs):
+        with pytest.raises(Exception) as info:
+            bad.call(torch, *[torch.tensor(each) for each in bad.arrays(np, bad.dtype)])
+        caught.append(info.type)
+    assert caught[0] is caught[1]

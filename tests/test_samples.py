@@ -1,0 +1,69 @@
+"""The sample table, on the selected backend: one test for each thing that must hold for every operation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flambeau.conformance.checks import CHECKS, Checker
+from flambeau.conformance.samples import bad_calls, families
+
+import flambeau as torch
+
+checker = Checker()
+
+
+def named(table):
+    return [pytest.param(each, id=f"{family}-{number}-{each.name}") for family, found in table.items() for number, each in enumerate(found)]
+
+
+def samples_for(check):
+    return pytest.mark.parametrize("sample", [each for each in named(families()) if CHECKS[check](each.values[0])])
+
+
+@samples_for("values")
+def test_values(sample):
+    checker.values(sample)
+
+
+@samples_for("shapes")
+def test_shapes(sample):
+    checker.shapes(sample)
+
+
+@samples_for("layouts")
+def test_layouts(sample):
+    checker.layouts(sample)
+
+
+@samples_for("forms")
+def test_forms(sample):
+    checker.forms(sample)
+
+
+@samples_for("gradients")
+def test_gradients(sample):
+    checker.gradients(sample)
+
+
+@samples_for("second_gradients")
+def test_second_gradients(sample):
+    checker.second_gradients(sample)
+
+
+@pytest.mark.parametrize("bad", named(bad_calls()))
+def test_errors(bad):
+    checker.raises(bad)
+
+
+@pytest.mark.parametrize("sample", [each for each in named(families()) if each.values[0].view])
+def test_views_share_memory(sample):
+    """A write through the view is seen in the base."""
+    base, *rest = [torch.tensor(each) for each in sample.arrays(np, sample.dtypes[0])]
+    made = sample.call(torch, base, *rest)
+    view = made if isinstance(made, torch.Tensor) else made[0]
+    if 0 not in view.stride():  # PyTorch refuses to write where several elements are one
+        with torch.no_grad():
+            view.detach().fill_(77.0)
+        assert (torch.view_as_real(base) if base.is_complex() else base).eq(77.0).any() or not base.numel()
+    base.zero_()
+    assert not view.any()

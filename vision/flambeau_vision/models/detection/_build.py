@@ -1,0 +1,56 @@
+"""What the builders of detectors share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau import nn
+
+from ...ops.misc import FrozenBatchNorm2d
+from ...transforms._presets import ObjectDetection
+from .._api import SITE, Weights, WeightsEnum, fix_argument
+from .._meta import COCO_CATEGORIES
+
+__all__ = ["choose_weights", "coco", "finish"]
+
+
+def coco(file: str, num_params: int) -> Weights:
+    """Weights for the 91 classes of COCO, published as ``file.pth``."""
+    return Weights(
+        f"{SITE}{file}.pth", ObjectDetection, {"categories": COCO_CATEGORIES, "num_params": num_params}
+    )
+
+
+def choose_weights(
+    kwargs: dict[str, Any],
+    weights: WeightsEnum | None,
+    backbone_default: WeightsEnum,
+    largest: int,
+    usual: int,
+) -> tuple[WeightsEnum | None, int]:
+    """The weights of the backbone and how many of its stages to train, taken out of the arguments.
+
+    With weights for the whole there are none for the backbone; without any, all stages are trained.
+    """
+    chosen = type(backbone_default).verify(kwargs.pop("weights_backbone", backbone_default))
+    if weights is not None:
+        chosen = None
+        fix_argument(kwargs, "num_classes", len(weights.meta["categories"]))
+    kwargs.setdefault("num_classes", 91)
+    trained = kwargs.pop("trainable_backbone_layers", None)
+    if weights is None and chosen is None:
+        return None, largest
+    return chosen, usual if trained is None else trained
+
+
+def finish(
+    model: nn.Module, weights: WeightsEnum | None, progress: bool, exact_norm: bool = False
+) -> nn.Module:
+    """Load the weights. With ``exact_norm`` the frozen normalizations divide by the very deviation that was stored."""
+    if weights is not None:
+        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
+        if exact_norm:
+            for module in model.modules():
+                if isinstance(module, FrozenBatchNorm2d):
+                    module.eps = 0.0
+    return model

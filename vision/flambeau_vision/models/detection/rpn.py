@@ -1,0 +1,172 @@
+"""The network that proposes regions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import flambeau.nn.functional as F
+
+import flambeau as torch
+from flambeau import nn
+
+from ...ops import boxes as box_ops
+from ...ops.misc import Conv2dNormActivation
+from ._matching import BELOW, BETWEEN, BoxCoder, Matcher, draw_balanced
+from .transform import ImageList
+
+__all__ = ["RPNHead", "RegionProposalNetwork"]
+
+Tensor = torch.Tensor
+
+
+class RPNHead(nn.Module):
+    """For each anchor at each place, how likely it is an object, and how to move it.
+
+    Args:
+        in_channels: of the features.
+        num_anchors: at each place.
+        conv_depth: 3 x 3 convolutions before.
+    """
+
+    def __init__(self, in_channels: int, num_anchors: int, conv_depth: int = 1) -> None:
+        super().__init__()
+        convs = [
+            Conv2dNormActivation(in_channels, in_channels, 3, norm_layer=None) for _ in range(conv_depth)
+        ]
+        self.conv = nn.Sequential(*convs)
+        self.cls_logits = nn.Conv2d(in_channels, num_anchors, kernel_size=1)
+        self.bbox_pred = nn.Conv2d(in_channels, num_anchors * 4, kernel_size=1)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.normal_(module.weight, std=0.01)
+                nn.init.constant_(module.bias, 0)
+        self.register_load_state_dict_pre_hook(_rename_old_keys)
+
+    def forward(self, x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        hidden = [self.conv(feature) for feature in x]
+        return [self.cls_logits(each) for each in hidden], [self.bbox_pred(each) for each in hidden]
+
+
+def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *rest: object) -> None:
+    # Early weights have a single convolution.
+    for kind in ("weight", "bias"):
+        if f"{prefix}conv.{kind}" in state_dict:
+            state_dict[f"{prefix}conv.0.0.{kind}"] = state_dict.pop(f"{prefix}conv.{kind}")
+
+
+def by_anchor(output: Tensor, values: int) -> Tensor:
+    """From ``(N, anchors * values, H, W)`` to ``(N, H * W * anchors, values)``."""
+    batch, _, height, width = output.shape
+    return output.reshape(batch, -1, values, height, width).permute(0, 3, 4, 1, 2).reshape(batch, -1, values)
+
+
+class RegionProposalNetwork(nn.Module):
+    """Regions in which there may be an object: from `Faster R-CNN <https://arxiv.org/abs/1506.01497>`_.
+
+    Args:
+        anchor_generator: makes the anchors.
+        head: rates and moves them.
+        fg_iou_thresh: overlap with an object from which an anchor is to learn it.
+        bg_iou_thresh: overlap below which it is to learn background.
+        batch_size_per_image: anchors to learn from.
+        positive_fraction: largest share of objects among them.
+        pre_nms_top_n: proposals to keep before suppression, by ``training`` and ``testing``.
+        post_nms_top_n: proposals to keep after it.
+        nms_thresh: overlap of proposals above which the less likely is dropped.
+        score_thresh: least likelihood of a proposal.
+    """
+
+    def __init__(
+        self,
+        anchor_generator: nn.Module,
+        head: nn.Module,
+        fg_iou_thresh: float,
+        bg_iou_thresh: float,
+        batch_size_per_image: int,
+        positive_fraction: float,
+        pre_nms_top_n: Mapping[str, int],
+        post_nms_top_n: Mapping[str, int],
+        nms_thresh: float,
+        score_thresh: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.anchor_generator = anchor_generator
+        self.head = head
+        self.box_coder = BoxCoder((1.0, 1.0, 1.0, 1.0))
+        self.matcher = Matcher(fg_iou_thresh, bg_iou_thresh, every_object=True)
+        self.batch_size_per_image = batch_size_per_image
+        self.positive_fraction = positive_fraction
+        self.pre_nms_top_n = pre_nms_top_n
+        self.post_nms_top_n = post_nms_top_n
+        self.nms_thresh = nms_thresh
+        self.score_thresh = score_thresh
+        self.min_size = 1e-3
+
+    def _mode(self) -> str:
+        return "training" if self.training else "testing"
+
+    def _propose(
+        self, boxes: Tensor, scores: Tensor, per_level: list[int], image_shape: tuple[int, int]
+    ) -> Tensor:
+        """The best proposals for one image."""
+        kept, levels, start = [], [], 0
+        for level, count in enumerate(per_level):
+            best = scores[start : start + count].topk(min(self.pre_nms_top_n[self._mode()], count)).indices
+            kept.append(best + start)
+            levels.append(torch.full_like(best, level))
+            start += count
+        chosen, level = torch.cat(kept), torch.cat(levels)
+        boxes, scores = box_ops.clip_boxes_to_image(boxes[chosen], image_shape), torch.sigmoid(scores[chosen])
+        left = box_ops.remove_small_boxes(boxes, self.min_size)
+        left = left[scores[left] >= self.score_thresh]
+        best = box_ops.batched_nms(boxes[left], scores[left], level[left], self.nms_thresh)
+        return boxes[left[best[: self.post_nms_top_n[self._mode()]]]]
+
+    def _labels(self, anchors: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+        """For each anchor 1 (object), 0 (background) or -1 (neither), and the box that it should become."""
+        matches = self.matcher(box_ops.box_iou(boxes, anchors))
+        labels = (matches >= 0).to(torch.float32)
+        labels = torch.where(matches == BETWEEN, torch.full_like(labels, -1.0), labels)
+        labels = torch.where(matches == BELOW, torch.zeros_like(labels), labels)
+        return labels, boxes[matches.clamp(min=0)] if len(boxes) else torch.zeros_like(anchors)
+
+    def _losses(
+        self, logits: Tensor, differences: Tensor, anchors: list[Tensor], targets: list[dict[str, Tensor]]
+    ) -> dict[str, Tensor]:
+        labelled = [
+            self._labels(each, target["boxes"]) for each, target in zip(anchors, targets, strict=True)
+        ]
+        count = anchors[0].shape[0]
+        positive, negative = [], []
+        for index, (labels, _) in enumerate(labelled):
+            chosen = draw_balanced(labels, self.batch_size_per_image, self.positive_fraction)
+            positive.append(chosen[0] + index * count)
+            negative.append(chosen[1] + index * count)
+        positives = torch.cat(positive)
+        sampled = torch.cat([positives, *negative])
+        labels = torch.cat([labels for labels, _ in labelled])
+        wanted = self.box_coder.encode(
+            torch.cat([boxes for _, boxes in labelled])[positives], torch.cat(anchors)[positives]
+        )
+        box_loss = F.smooth_l1_loss(differences.flatten(0, 1)[positives], wanted, beta=1 / 9, reduction="sum")
+        return {
+            "loss_objectness": F.binary_cross_entropy_with_logits(logits.flatten()[sampled], labels[sampled]),
+            "loss_rpn_box_reg": box_loss / sampled.numel(),
+        }
+
+    def forward(
+        self, images: ImageList, features: dict[str, Tensor], targets: list[dict[str, Tensor]] | None = None
+    ) -> tuple[list[Tensor], dict[str, Tensor]]:
+        """Proposals for each image, and in training the losses."""
+        maps = list(features.values())
+        objectness, differences = self.head(maps)
+        anchors = self.anchor_generator(images, maps)
+        per_level = [each[0].numel() for each in objectness]
+        logits = torch.cat([by_anchor(each, 1) for each in objectness], dim=1)[..., 0]
+        moves = torch.cat([by_anchor(each, 4) for each in differences], dim=1)
+        decoded = self.box_coder.decode(moves.detach(), torch.stack(anchors))
+        proposals = [
+            self._propose(boxes, scores, per_level, shape)
+            for boxes, scores, shape in zip(decoded, logits.detach(), images.image_sizes, strict=True)
+        ]
+        return proposals, self._losses(logits, moves, anchors, targets) if self.training else {}

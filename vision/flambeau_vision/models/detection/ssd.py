@@ -1,0 +1,290 @@
+"""SSD: a single shot detector."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau.nn.functional as F
+
+import flambeau as torch
+from flambeau import nn
+
+from ...ops import boxes as box_ops
+from .._api import WeightsEnum, register_model
+from ..vgg import VGG16_Weights, vgg16
+from ._build import choose_weights, coco, finish
+from ._matching import BoxCoder, Matcher
+from .anchor_utils import DefaultBoxGenerator
+from .rpn import by_anchor
+from .transform import GeneralizedRCNNTransform, check_targets
+
+__all__ = ["SSD", "SSD300_VGG16_Weights", "SSDHead", "ssd300_vgg16"]
+
+Tensor = torch.Tensor
+Target = dict[str, Tensor]
+
+
+def _xavier(layers: nn.Module) -> None:
+    for module in layers.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.constant_(module.bias, 0.0)
+
+
+class SSDScoringHead(nn.Module):
+    """For each box at each place of each map, ``values`` numbers."""
+
+    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> None:
+        super().__init__()
+        pairs = zip(in_channels, num_anchors, strict=True)
+        self.module_list = nn.ModuleList(
+            nn.Conv2d(channels, values * anchors, kernel_size=3, padding=1) for channels, anchors in pairs
+        )
+        _xavier(self)
+        self.values = values
+
+    def forward(self, x: list[Tensor]) -> Tensor:
+        outputs = [conv(feature) for conv, feature in zip(self.module_list, x, strict=True)]
+        return torch.cat([by_anchor(output, self.values) for output in outputs], dim=1)
+
+
+class SSDHead(nn.Module):
+    """Scores of classes and differences of boxes."""
+
+    def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], num_classes: int) -> None:
+        super().__init__()
+        self.classification_head = SSDScoringHead(in_channels, num_anchors, num_classes)
+        self.regression_head = SSDScoringHead(in_channels, num_anchors, 4)
+
+    def forward(self, x: list[Tensor]) -> dict[str, Tensor]:
+        return {"bbox_regression": self.regression_head(x), "cls_logits": self.classification_head(x)}
+
+
+class SSDMatcher(Matcher):
+    """Each box belongs to the object that it overlaps enough, and each object has the box that overlaps it most."""
+
+    def __init__(self, threshold: float) -> None:
+        super().__init__(threshold, threshold)
+
+    def __call__(self, overlaps: Tensor) -> Tensor:
+        matches = super().__call__(overlaps)
+        if overlaps.shape[0] > 0:
+            best = overlaps.argmax(dim=1)
+            matches[best] = torch.arange(overlaps.shape[0], dtype=torch.int64, device=overlaps.device)
+        return matches
+
+
+class SSD(nn.Module):
+    """`SSD: Single Shot MultiBox Detector <https://arxiv.org/abs/1512.02325>`_.
+
+    Called as :class:`~flambeau_vision.models.detection.FasterRCNN`.
+
+    Args:
+        backbone: from a batch of images to features by name.
+        anchor_generator: makes the boxes.
+        size: ``(width, height)`` that images are scaled to.
+        num_classes: with the background, which is class 0.
+        image_mean: of each channel.
+        image_std: of each channel.
+        head: scores and moves the boxes.
+        score_thresh: least score of a result.
+        nms_thresh: overlap of results of one class above which the less likely is dropped.
+        detections_per_img: most results.
+        iou_thresh: overlap with an object from which a box is to learn it.
+        topk_candidates: results of each class to keep before suppression.
+        positive_fraction: share of objects among the boxes to learn from.
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        anchor_generator: DefaultBoxGenerator,
+        size: tuple[int, int],
+        num_classes: int,
+        image_mean: Sequence[float] | None = None,
+        image_std: Sequence[float] | None = None,
+        head: nn.Module | None = None,
+        score_thresh: float = 0.01,
+        nms_thresh: float = 0.45,
+        detections_per_img: int = 200,
+        iou_thresh: float = 0.5,
+        topk_candidates: int = 400,
+        positive_fraction: float = 0.25,
+    ) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.anchor_generator = anchor_generator
+        self.box_coder = BoxCoder((10.0, 10.0, 5.0, 5.0))
+        self.head = head or SSDHead(
+            self._channels(backbone, size), anchor_generator.num_anchors_per_location(), num_classes
+        )
+        self.matcher = SSDMatcher(iou_thresh)
+        mean, std = image_mean or [0.485, 0.456, 0.406], image_std or [0.229, 0.224, 0.225]
+        self.transform = GeneralizedRCNNTransform(
+            min(size), max(size), mean, std, size_divisible=1, fixed_size=size
+        )
+        self.score_thresh = score_thresh
+        self.nms_thresh = nms_thresh
+        self.detections_per_img = detections_per_img
+        self.topk_candidates = topk_candidates
+        self.negatives_per_positive = (1.0 - positive_fraction) / positive_fraction
+
+    @staticmethod
+    def _channels(backbone: nn.Module, size: tuple[int, int]) -> list[int]:
+        """The channels of the features, found by trying."""
+        if hasattr(backbone, "out_channels"):
+            return list(backbone.out_channels)
+        training = backbone.training
+        with torch.no_grad():
+            features = backbone.eval()(torch.zeros(1, 3, size[1], size[0]))
+        backbone.train(training)
+        return [feature.shape[1] for feature in features.values()]
+
+    def _losses(
+        self, targets: list[Target], outputs: dict[str, Tensor], anchors: list[Tensor]
+    ) -> dict[str, Tensor]:
+        logits, moves = outputs["cls_logits"], outputs["bbox_regression"]
+        box_losses, labels = [], []
+        for target, move, each in zip(targets, moves, anchors, strict=True):
+            matches = self.matcher(box_ops.box_iou(target["boxes"], each))
+            positive = torch.where(matches >= 0)[0]
+            wanted = self.box_coder.encode(target["boxes"][matches[positive]], each[positive])
+            box_losses.append(F.smooth_l1_loss(move[positive], wanted, reduction="sum"))
+            label = torch.zeros_like(matches)
+            label[positive] = target["labels"][matches[positive]]
+            labels.append(label)
+        label = torch.stack(labels)
+        entropy = F.cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="none").reshape(
+            label.shape
+        )
+        positive = label > 0
+        # Of the background, learn only what is most wrongly taken for something.
+        hardness = entropy.detach().masked_fill(positive, -float("inf"))
+        rank = hardness.argsort(dim=1, descending=True).argsort(dim=1)
+        negative = rank < self.negatives_per_positive * positive.sum(dim=1, keepdim=True)
+        count = max(1, int(positive.sum()))
+        return {
+            "bbox_regression": torch.stack(box_losses).sum() / count,
+            "classification": (entropy[positive].sum() + entropy[negative].sum()) / count,
+        }
+
+    def _results(
+        self, logits: Tensor, moves: Tensor, anchors: Tensor, image_shape: tuple[int, int]
+    ) -> Target:
+        scores = F.softmax(logits, dim=-1)
+        decoded = box_ops.clip_boxes_to_image(self.box_coder.decode(moves, anchors), image_shape)
+        parts = []
+        for label in range(1, scores.shape[-1]):
+            kept = torch.where(scores[:, label] > self.score_thresh)[0]
+            best = scores[kept, label].topk(min(self.topk_candidates, len(kept)))
+            parts.append((decoded[kept[best.indices]], best.values, torch.full_like(best.indices, label)))
+        boxes, score, labels = (torch.cat(each) for each in zip(*parts, strict=True))
+        left = box_ops.batched_nms(boxes, score, labels, self.nms_thresh)[: self.detections_per_img]
+        return {"boxes": boxes[left], "scores": score[left], "labels": labels[left]}
+
+    def forward(
+        self, images: list[Tensor], targets: list[Target] | None = None
+    ) -> dict[str, Tensor] | list[Target]:
+        if self.training:
+            check_targets(targets)
+        sizes = [tuple(image.shape[-2:]) for image in images]
+        batch, targets = self.transform(images, targets)
+        features = list(self.backbone(batch.tensors).values())
+        outputs, anchors = self.head(features), self.anchor_generator(batch, features)
+        if self.training:
+            return self._losses(targets, outputs, anchors)
+        parts = zip(
+            outputs["cls_logits"], outputs["bbox_regression"], anchors, batch.image_sizes, strict=True
+        )
+        results = [self._results(*part) for part in parts]
+        return self.transform.postprocess(results, batch.image_sizes, sizes)
+
+
+class SSDFeatureExtractorVGG(nn.Module):
+    """Features of six scales from the convolutions of VGG and further ones."""
+
+    out_channels = (512, 1024, 512, 256, 256, 256)
+
+    def __init__(self, backbone: nn.Sequential) -> None:
+        super().__init__()
+        _, _, third, fourth, _ = (
+            index for index, layer in enumerate(backbone) if isinstance(layer, nn.MaxPool2d)
+        )
+        backbone[third].ceil_mode = True  # so that the maps have the sizes of the paper
+        self.scale_weight = nn.Parameter(torch.ones(512) * 20)
+        self.features = nn.Sequential(*backbone[:fourth])
+        further = nn.ModuleList(
+            [
+                self._block(1024, 256, 512, stride=2, padding=1),
+                self._block(512, 128, 256, stride=2, padding=1),
+                self._block(256, 128, 256),
+                self._block(256, 128, 256),
+            ]
+        )
+        _xavier(further)
+        dense = nn.Sequential(
+            nn.MaxPool2d(kernel_size=3, stride=1, padding=1, ceil_mode=False),
+            nn.Conv2d(512, 1024, kernel_size=3, padding=6, dilation=6),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(1024, 1024, kernel_size=1),
+            nn.ReLU(inplace=True),
+        )
+        _xavier(dense)
+        self.extra = nn.ModuleList([nn.Sequential(*backbone[fourth:-1], dense), *further])
+
+    @staticmethod
+    def _block(in_channels: int, narrow: int, out_channels: int, **geometry: int) -> nn.Sequential:
+        return nn.Sequential(
+            nn.Conv2d(in_channels, narrow, kernel_size=1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(narrow, out_channels, kernel_size=3, **geometry),
+            nn.ReLU(inplace=True),
+        )
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        x = self.features(x)
+        outputs = [self.scale_weight[:, None, None] * F.normalize(x)]
+        for block in self.extra:
+            x = block(x)
+            outputs.append(x)
+        return OrderedDict((str(index), output) for index, output in enumerate(outputs))
+
+
+def _vgg_extractor(network: nn.Module, trainable_layers: int) -> SSDFeatureExtractorVGG:
+    """Features of VGG, of whose stages the last few are trained."""
+    layers = network.features
+    starts = [0, *(index for index, layer in enumerate(layers[:-1]) if isinstance(layer, nn.MaxPool2d))]
+    if not 0 <= trainable_layers <= len(starts):
+        raise ValueError(
+            f"trainable_layers should be in the range [0, {len(starts)}]. Instead got {trainable_layers}"
+        )
+    first = len(layers) if trainable_layers == 0 else starts[len(starts) - trainable_layers]
+    for layer in layers[:first]:
+        for parameter in layer.parameters():
+            parameter.requires_grad_(False)
+    return SSDFeatureExtractorVGG(layers)
+
+
+class SSD300_VGG16_Weights(WeightsEnum):
+    COCO_V1 = coco("ssd300_vgg16_coco-b556d3b4", 35641826)
+    DEFAULT = COCO_V1
+
+
+@register_model(SSD300_VGG16_Weights, loads=True)
+def ssd300_vgg16(*, weights: Any, progress: bool, **kwargs: Any) -> SSD:
+    """SSD on VGG-16, for images scaled to 300 x 300; further arguments are those of :class:`SSD`.
+
+    Besides, ``weights_backbone`` are weights of VGG alone, and ``trainable_backbone_layers`` how many of its stages are
+    trained, from 0 to 5.
+    """
+    chosen, trained = choose_weights(kwargs, weights, VGG16_Weights.IMAGENET1K_FEATURES, largest=5, usual=4)
+    backbone = _vgg_extractor(vgg16(weights=chosen, progress=progress), trained)
+    boxes = DefaultBoxGenerator(
+        [[2], [2, 3], [2, 3], [2, 3], [2], [2]],
+        scales=[0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05],
+        steps=[8, 16, 32, 64, 100, 300],
+    )
+    colours = {"image_mean": [0.48235, 0.45882, 0.40784], "image_std": [1.0 / 255.0] * 3}
+    return finish(SSD(backbone, boxes, (300, 300), **{**colours, **kwargs}), weights, progress)

@@ -1,0 +1,154 @@
+"""Images of any size as one batch, and boxes back to the sizes that the images had."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flambeau.nn.functional as F
+
+import flambeau as torch
+from flambeau import nn
+
+__all__ = ["GeneralizedRCNNTransform", "ImageList", "resize_boxes"]
+
+Tensor = torch.Tensor
+Size = tuple[int, int]
+
+
+@dataclass
+class ImageList:
+    """A batch of images, padded to one size, and the sizes before."""
+
+    tensors: Tensor
+    image_sizes: list[Size]
+
+    def to(self, device: torch.device) -> ImageList:
+        """The same on another device."""
+        return ImageList(self.tensors.to(device), self.image_sizes)
+
+
+def resize_boxes(boxes: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
+    """Boxes in an image of ``(height, width)`` that is scaled to another size."""
+    scale_y, scale_x = (new / old for new, old in zip(new_size, original_size, strict=True))
+    return boxes * torch.tensor([scale_x, scale_y, scale_x, scale_y], dtype=boxes.dtype, device=boxes.device)
+
+
+class GeneralizedRCNNTransform(nn.Module):
+    """Normalize images, scale them and put them into one batch.
+
+    Args:
+        min_size: length of the shorter side, or lengths to draw from in training.
+        max_size: largest length of the longer side.
+        image_mean: of each channel.
+        image_std: of each channel.
+        size_divisible: the sides of the batch are multiples of this.
+        fixed_size: ``(width, height)`` to scale to, whatever the shape.
+    """
+
+    def __init__(
+        self,
+        min_size: int | Sequence[int],
+        max_size: int,
+        image_mean: Sequence[float],
+        image_std: Sequence[float],
+        size_divisible: int = 32,
+        fixed_size: Size | None = None,
+    ) -> None:
+        super().__init__()
+        self.min_size = (min_size,) if isinstance(min_size, int) else tuple(min_size)
+        self.max_size = max_size
+        self.image_mean = image_mean
+        self.image_std = image_std
+        self.size_divisible = size_divisible
+        self.fixed_size = fixed_size
+
+    def normalize(self, image: Tensor) -> Tensor:
+        """``(image - mean) / std``, for floating images."""
+        if not image.is_floating_point():
+            raise TypeError(
+                f"Expected input images to be of floating type (in range [0, 1]), but found type {image.dtype} instead"
+            )
+        mean, std = (image.new_tensor(values)[:, None, None] for values in (self.image_mean, self.image_std))
+        return (image - mean) / std
+
+    def _new_size(self, height: int, width: int) -> Size:
+        if self.fixed_size is not None:
+            return self.fixed_size[1], self.fixed_size[0]
+        wanted = self.min_size[-1]
+        if self.training:
+            wanted = self.min_size[int(torch.empty(1).uniform_(0.0, float(len(self.min_size))).item())]
+        scale = min(wanted / min(height, width), self.max_size / max(height, width))
+        return math.floor(height * scale), math.floor(width * scale)
+
+    def resize(
+        self, image: Tensor, target: dict[str, Tensor] | None
+    ) -> tuple[Tensor, dict[str, Tensor] | None]:
+        """Scale an image and its boxes."""
+        old_size = image.shape[-2:]
+        new_size = self._new_size(*old_size)
+        image = F.interpolate(image[None], size=new_size, mode="bilinear", align_corners=False)[0]
+        if target is not None:
+            target = {**target, "boxes": resize_boxes(target["boxes"], old_size, new_size)}
+        return image, target
+
+    def batch_images(self, images: list[Tensor]) -> Tensor:
+        """Images padded with zeros to one size."""
+        unit = self.size_divisible
+        height, width = (
+            math.ceil(max(image.shape[axis] for image in images) / unit) * unit for axis in (-2, -1)
+        )
+        return torch.stack(
+            [F.pad(image, (0, width - image.shape[-1], 0, height - image.shape[-2])) for image in images]
+        )
+
+    def forward(
+        self, images: list[Tensor], targets: list[dict[str, Tensor]] | None = None
+    ) -> tuple[ImageList, list[dict[str, Tensor]] | None]:
+        """The batch, and the targets with their boxes scaled."""
+        for image in images:
+            if image.ndim != 3:
+                raise ValueError(
+                    f"images is expected to be a list of 3d tensors of shape [C, H, W], got {tuple(image.shape)}"
+                )
+        pairs = zip(images, targets if targets is not None else [None] * len(images), strict=True)
+        resized = [self.resize(self.normalize(image), target) for image, target in pairs]
+        sizes = [tuple(image.shape[-2:]) for image, _ in resized]
+        batch = ImageList(self.batch_images([image for image, _ in resized]), sizes)
+        return batch, None if targets is None else [target for _, target in resized]
+
+    def postprocess(
+        self, result: list[dict[str, Tensor]], image_shapes: list[Size], original_image_sizes: list[Size]
+    ) -> list[dict[str, Tensor]]:
+        """Boxes at the sizes that the images had before; nothing to do in training."""
+        if self.training:
+            return result
+        sizes = zip(result, image_shapes, original_image_sizes, strict=True)
+        return [{**each, "boxes": resize_boxes(each["boxes"], now, before)} for each, now, before in sizes]
+
+    def extra_repr(self) -> str:
+        return (
+            f"Normalize(mean={self.image_mean}, std={self.image_std}), "
+            f"Resize(min_size={self.min_size}, max_size={self.max_size}, mode='bilinear')"
+        )
+
+
+def check_targets(targets: Any) -> None:
+    """Raise an error unless targets are what a detector can learn from."""
+    if targets is None:
+        raise ValueError("targets should not be none when in training mode")
+    for index, target in enumerate(targets):
+        boxes = target["boxes"]
+        if not isinstance(boxes, torch.Tensor):
+            raise TypeError(f"Expected target boxes to be of type Tensor, got {type(boxes)}.")
+        if boxes.ndim != 2 or boxes.shape[-1] != 4:
+            raise ValueError(
+                f"Expected target boxes to be a tensor of shape [N, 4], got {tuple(boxes.shape)}."
+            )
+        if (boxes[:, 2:] <= boxes[:, :2]).any():
+            bad = boxes[(boxes[:, 2:] <= boxes[:, :2]).any(dim=1)][0].tolist()
+            raise ValueError(
+                f"All bounding boxes should have positive height and width. Found invalid box {bad} for target at index {index}."
+            )

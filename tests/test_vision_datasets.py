@@ -299,7 +299,7 @@ class Server(SimpleHTTPRequestHandler):
 def server():
     handler = type("Handler", (Server,), {"requests": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         handler.url = f"http://127.0.0.1:{http.server_address[1]}/file.bin"
         handler.md5 = hashlib.md5(handler.content).hexdigest()

@@ -310,3 +310,197 @@ def test_segmentation_loads_its_backbone(published):
     answers[models.MobileNet_V3_Large_Weights.IMAGENET1K_V1.url] = source.state_dict()
     model = models.segmentation.lraspp_mobilenet_v3_large()
     assert len(asked) == 1 and torch.equal(model.backbone["0"][0].weight, source.features[0][0].weight)
+
+
+# Detection
+
+
+def test_boxes_as_differences():
+    coder = models.detection._matching.BoxCoder((10.0, 10.0, 5.0, 5.0))
+    anchors = torch.tensor([[0.0, 0.0, 10.0, 20.0], [5.0, 5.0, 25.0, 15.0]])
+    boxes = torch.tensor([[2.0, 4.0, 12.0, 24.0], [5.0, 5.0, 25.0, 25.0]])
+    differences = coder.encode(boxes, anchors)
+    assert np.allclose(differences.numpy(), [[2.0, 2.0, 0, 0], [0, 5.0, 0, 5 * np.log(2)]], atol=1e-6)
+    assert np.allclose(coder.decode(differences, anchors).numpy(), boxes.numpy(), atol=1e-5)
+
+
+def test_matching_by_hand():
+    overlaps = torch.tensor([[0.8, 0.1, 0.45, 0.3], [0.2, 0.1, 0.2, 0.35]])
+    assert models.detection._matching.Matcher(0.5, 0.4)(overlaps).tolist() == [0, -1, -2, -1]
+    assert models.detection._matching.Matcher(0.5, 0.4, every_object=True)(overlaps).tolist() == [0, -1, -2, 1]
+    assert models.detection.ssd.SSDMatcher(0.5)(overlaps).tolist() == [0, -1, -1, 1]
+    assert models.detection._matching.Matcher(0.5, 0.4)(overlaps[:0]).tolist() == [-1] * 4
+
+
+def test_balanced_draws():
+    labels = torch.tensor([1, 0, 0, 2, -1, 0, 1, 0])
+    positive, negative = models.detection._matching.draw_balanced(labels, 4, 0.5)
+    assert len(positive) == len(negative) == 2
+    assert set(positive.tolist()) <= {0, 3, 6} and set(negative.tolist()) <= {1, 2, 5, 7}
+
+
+def test_anchors_by_hand():
+    images = models.detection.transform.ImageList(torch.zeros(2, 3, 16, 24), [(16, 24), (16, 20)])
+    generator = models.detection.anchor_utils.AnchorGenerator(((4,),), ((1.0, 4.0),))
+    first, second = generator(images, [torch.zeros(2, 8, 2, 3)])
+    assert torch.equal(first, second) and first.shape == (2 * 3 * 2, 4)
+    assert first[:4].tolist() == [[-2, -2, 2, 2], [-1, -4, 1, 4], [6, -2, 10, 2], [7, -4, 9, 4]]
+    assert first[-1].tolist() == [15, 4, 17, 12]
+    defaults = models.detection.anchor_utils.DefaultBoxGenerator([[4]], scales=[0.25, 0.25], steps=[8])
+    boxes = defaults(images, [torch.zeros(2, 8, 2, 3)])[0]
+    assert defaults.num_anchors_per_location() == [4] and len(boxes) == 24
+    assert boxes[:4].tolist() == [[1, 2, 7, 6], [1, 2, 7, 6], [-2, 3, 10, 5], [2.5, 0, 5.5, 8]]
+
+
+def test_batches_of_images_of_several_sizes():
+    transform = models.detection.transform.GeneralizedRCNNTransform(8, 12, [0.5] * 3, [0.25] * 3, size_divisible=16)
+    images = [torch.full((3, 16, 16), 0.75), torch.full((3, 10, 20), 0.75)]
+    batch, targets = transform(images, [{"boxes": torch.tensor([[0.0, 0.0, 8.0, 16.0]])}, {"boxes": torch.zeros(0, 4)}])
+    assert batch.tensors.shape == (2, 3, 16, 16) and batch.image_sizes == [(8, 8), (6, 12)]
+    assert (batch.tensors[0, :, :8, :8] == 1).all() and (batch.tensors[0, :, 8:] == 0).all()
+    assert targets[0]["boxes"].tolist() == [[0, 0, 4, 8]]
+    results = transform.eval().postprocess(targets, batch.image_sizes, [(16, 16), (10, 20)])
+    assert results[0]["boxes"].tolist() == [[0, 0, 8, 16]]
+    with pytest.raises(TypeError, match="to be of floating type"):
+        transform([torch.zeros(3, 4, 4, dtype=torch.uint8)])
+
+
+class TinyBackbone(nn.Module):
+    out_channels = 16
+
+    def __init__(self):
+        super().__init__()
+        layers = [nn.Conv2d(3, 16, 4, 4), nn.ReLU(), nn.Conv2d(16, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 16, 3, 1, 1), nn.ReLU()]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return {"0": self.layers(x)}
+
+
+def squares(count: int, seed: int):
+    """Images with one rectangle each, red or green, and what a detector should say of them."""
+    rng = np.random.default_rng(seed)
+    images, targets = [], []
+    for _ in range(count):
+        (x, y), (width, height), label = rng.integers(0, 36, 2), rng.integers(16, 28, 2), int(rng.integers(1, 3))
+        image = torch.zeros(3, 64, 64)
+        image[label - 1, y : y + height, x : x + width] = 1
+        images.append(image)
+        box = [float(side) for side in (x, y, x + width, y + height)]
+        targets.append({"boxes": torch.tensor([box]), "labels": torch.tensor([label])})
+    return images, targets
+
+
+def tiny_faster_rcnn() -> nn.Module:
+    from flambeau_vision.ops import MultiScaleRoIAlign
+
+    return models.detection.FasterRCNN(
+        TinyBackbone(),
+        min_size=64,
+        max_size=64,
+        rpn_anchor_generator=models.detection.anchor_utils.AnchorGenerator(((16, 24),), ((0.5, 1.0, 2.0),)),
+        rpn_pre_nms_top_n_train=100,
+        rpn_post_nms_top_n_train=30,
+        rpn_post_nms_top_n_test=30,
+        box_roi_pool=MultiScaleRoIAlign(["0"], 4, 2),
+        box_head=nn.Sequential(nn.Flatten(), nn.Linear(256, 32), nn.ReLU()),
+        box_predictor=models.detection.faster_rcnn.FastRCNNPredictor(32, 3),
+        box_batch_size_per_image=32,
+    )
+
+
+def tiny_retinanet() -> nn.Module:
+    anchors = models.detection.anchor_utils.AnchorGenerator(((16, 24),), ((0.5, 1.0, 2.0),))
+    return models.detection.RetinaNet(TinyBackbone(), 3, min_size=64, max_size=64, anchor_generator=anchors)
+
+
+def tiny_ssd() -> nn.Module:
+    backbone = TinyBackbone()
+    backbone.out_channels = [16]
+    boxes = models.detection.anchor_utils.DefaultBoxGenerator([[2]], scales=[0.25, 0.4])
+    return models.detection.SSD(backbone, boxes, (64, 64), 3)
+
+
+@pytest.mark.parametrize("make", [tiny_faster_rcnn, tiny_retinanet, tiny_ssd])
+def test_detectors_learn_and_answer(make):
+    torch.manual_seed(0)
+    model, (images, targets) = make(), squares(4, seed=0)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    history = []
+    for _ in range(12):
+        losses = model(images, targets)
+        loss = sum(losses.values())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        history.append(loss.item())
+    assert np.mean(history[-3:]) < 0.85 * np.mean(history[:3])
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    with torch.no_grad():
+        results = model.eval()([images[0], torch.rand(3, 40, 50)])
+    for result, (height, width) in zip(results, [(64, 64), (40, 50)], strict=True):
+        boxes, scores, labels = (result[name].numpy() for name in ("boxes", "scores", "labels"))
+        assert len(boxes) == len(scores) == len(labels) and boxes.shape[1] == 4
+        assert (boxes >= 0).all() and (boxes[:, [0, 2]] <= width + 1e-3).all() and (boxes[:, [1, 3]] <= height + 1e-3).all()
+        assert (np.diff(scores) <= 1e-6).all() and set(labels.tolist()) <= {0, 1, 2}
+
+
+def test_a_detector_finds_rectangles():
+    from flambeau_vision.ops import box_iou
+
+    torch.manual_seed(0)
+    model, (images, targets) = tiny_ssd(), squares(16, seed=0)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for _ in range(80):
+        loss = sum(model(images, targets).values())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    images, targets = squares(8, seed=1)
+    with torch.no_grad():
+        results = model.eval()(images)
+    right = sum(
+        box_iou(result["boxes"][:1], target["boxes"]).item() > 0.5 and result["labels"][0] == target["labels"][0]
+        for result, target in zip(results, targets, strict=True)
+    )
+    assert right >= 6
+
+
+@pytest.mark.parametrize(
+    ("targets", "error", "message"),
+    [
+        (None, ValueError, "should not be none when in training"),
+        ([{"boxes": [[0, 0, 1, 1]]}], TypeError, "to be of type Tensor, got <class 'list'>"),
+        ([{"boxes": torch.zeros(2, 3)}], ValueError, r"of shape \[N, 4\], got \(2, 3\)"),
+        ([{"boxes": torch.tensor([[0.0, 5.0, 3.0, 5.0]])}], ValueError, r"invalid box \[0.0, 5.0, 3.0, 5.0\] for target"),
+    ],
+)
+def test_targets_that_cannot_be_learned(targets, error, message):
+    with pytest.raises(error, match=message):
+        tiny_ssd()([torch.zeros(3, 64, 64)], targets)
+
+
+def test_keys_of_faster_rcnn():
+    model = models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights_backbone=None)
+    norms = sum(module.weight.numel() * 2 for module in model.modules() if isinstance(module, nn.BatchNorm2d))
+    assert count(model) - norms == 19_386_354  # the published count is with frozen normalizations
+    keys = {
+        "backbone.body.0.0.weight",
+        "backbone.fpn.inner_blocks.1.0.bias",
+        "rpn.head.conv.0.0.weight",
+        "rpn.head.cls_logits.bias",
+        "roi_heads.box_head.fc7.weight",
+        "roi_heads.box_predictor.bbox_pred.bias",
+    }
+    assert keys <= set(model.state_dict())
+    old = {key.replace("rpn.head.conv.0.0.", "rpn.head.conv."): value for key, value in model.state_dict().items()}
+    model.load_state_dict(old)
+
+
+def test_backbone_layers_are_frozen_from_below():
+    extract = models.detection.backbone_utils.resnet_extractor
+    body = extract(models.resnet18(num_classes=2), trainable_layers=2).body
+    trained = {name.split(".")[0] for name, parameter in body.named_parameters() if parameter.requires_grad}
+    assert trained == {"layer3", "layer4"}
+    with pytest.raises(ValueError, match=r"in the range \[0,5\], got 6"):
+        extract(models.resnet18(num_classes=2), trainable_layers=6)

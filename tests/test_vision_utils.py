@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import io as stdio
 import math
 
@@ -11,6 +13,7 @@ from PIL import Image
 
 import flambeau as torch
 from flambeau_vision import get_image_backend, io, set_image_backend, utils
+from flambeau_vision.transforms import functional
 
 
 def picture(height: int = 6, width: int = 8, channels: int = 3) -> torch.Tensor:
@@ -211,3 +214,49 @@ def test_image_backend():
     assert get_image_backend() == "PIL"
     with pytest.raises(ValueError, match="Invalid backend 'magic'"):
         set_image_backend("magic")
+
+
+# The public names
+
+
+PUBLIC_MODULES = [
+    "datasets",
+    "datasets.utils",
+    "io",
+    "models",
+    "models.detection",
+    "models.segmentation",
+    "ops",
+    "transforms",
+    "transforms.functional",
+    "transforms.v2",
+    "transforms.v2.functional",
+    "tv_tensors",
+    "utils",
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_public_names_exist_and_are_documented(name):
+    module = importlib.import_module(f"flambeau_vision.{name}")
+    assert len(set(module.__all__)) == len(module.__all__)
+    undocumented = [each for each in module.__all__ if not inspect.getdoc(getattr(module, each))]
+    assert inspect.getdoc(module) and not undocumented
+
+
+@pytest.mark.parametrize(
+    "call", [lambda: io.decode_image(torch.zeros(3, dtype=torch.uint8)), lambda: functional.to_pil_image(torch.zeros(3, 2, 2))]
+)
+def test_pillow_is_asked_for_by_name(call, monkeypatch):
+    """Where Pillow is missing, the error says what to install."""
+    from flambeau_vision import _extras
+
+    def no_module(module):
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    _extras.optional.cache_clear()
+    monkeypatch.setattr(_extras.importlib, "import_module", no_module)
+    with pytest.raises(ModuleNotFoundError, match=r"needs PIL\.Image: pip install 'flambeau\[vision\]'"):
+        call()
+    monkeypatch.undo()
+    _extras.optional.cache_clear()

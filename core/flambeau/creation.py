@@ -380,6 +380,8 @@ def full(
     (tensor([7, 7]), tensor(1.5000))
     """
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
     kind = _kind(dtype, device, out.dtype if out is not None else dtypes.promotion_of_scalar(type(value)))
     shape = _checked_shape("full", (size,))
     made = wrap(kind.backend.on(kind.device.index).full(shape, value, dtype=kind.raw_dtype), kind)

@@ -40,6 +40,7 @@ PROMOTIONS: Mapping[str, Promotion] = {
     "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
     "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
     "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
+    "real_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d).to_real()),
     "sum": lambda d: (int64, int64) if d.category <= dtypes.INTEGER else (float32 if d in HALF else d, d),  # integers in int64
     "compare": lambda d: (d, bool_),  # brought to a common dtype; the result is bool
     "position": lambda d: (d, int64),  # brought to a common dtype; the result is int64

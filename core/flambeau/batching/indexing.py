@@ -47,7 +47,7 @@ def put(array: BatchedArray, index: Any, value: Any) -> None:
 def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
     """The index as a tuple without an ellipsis, and with integer arrays for masks."""
     given = index if isinstance(index, tuple) else (index,)
-    used = sum(_dims_used(each) for each in given)
+    used = sum(_dims_used(array, each) for each in given)
     items: list[Any] = []
     for each in given:
         if each is Ellipsis:
@@ -59,10 +59,10 @@ def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _dims_used(item: Any) -> int:
+def _dims_used(array: BatchedArray, item: Any) -> int:
     if item is None or item is Ellipsis:
         return 0
-    return item.ndim if hasattr(item, "ndim") and item.dtype == bool else 1
+    return item.ndim if _is_mask(array, item) else 1
 
 
 def _is_mask(array: BatchedArray, item: Any) -> bool:

@@ -14,11 +14,15 @@ from functools import cached_property
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor, wrap
+from ..autograd import forward_ad
+from ..autograd.engine import tangents
 from ..backend import Backend
-from ..devices import Kind, Kernels, device, kind_of
+from ..devices import Kernels, Kind, device
+from ..op import OPS, RECORDED, op
 from .arrays import BatchedArray, Namespace, namespace
 
-__all__ = ["BatchedKind", "Level", "add_level", "align", "drop_level", "levels_of"]
+__all__ = ["BatchedKind", "Level", "active", "add_level", "align", "drop_level", "levels_of"]
 
 
 class Level:
@@ -36,6 +40,9 @@ class Level:
         """An equal device that is another object, so that tensors of different levels do not pass for one kind."""
         key = (*(each.number for each in levels), place)
         return self._devices.setdefault(key, device(place.type, place.index))
+
+
+active: list[Level] = []  # the levels that are going on, outermost first
 
 
 class BatchedBackend(Backend):
@@ -194,17 +201,13 @@ def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
 
 
 def _moved(tensor: Any, name: str, kind: Kind, level: Level, dim: int | None, position: int) -> Any:
-    from .. import op as ops
-    from .._tensor import wrap
-    from ..autograd import forward_ad
-    from ..autograd.engine import tangents
-
     if tangents["levels"] and forward_ad.innermost_level([tensor]) is not None:
         move = add_level if name == "add_level" else drop_level
         return forward_ad.along(lambda each: move(each, level, dim), tensor)
-    array = ops.OPS[name].forward(None, tensor._array, level, dim, position)
+    record = OPS[name]
+    array = record.forward(tensor._kind.backend.xp, tensor._array, level, dim, position)
     if tensor._requires_grad and kind.dtype.category >= dtypes.FLOATING:
-        made = ops.OPS[name].record(array, kind, tensor, level, dim, position)
+        made = record.record(array, kind, tensor, level, dim, position)
     else:
         made = wrap(array, kind)
     if dim is not None:
@@ -212,35 +215,36 @@ def _moved(tensor: Any, name: str, kind: Kind, level: Level, dim: int | None, po
     return made
 
 
-def hide(array: Any, level: Level, dim: int | None, position: int, inner: Backend) -> BatchedArray:
-    """``add_level`` on arrays."""
-    xp, k = inner.xp, array.depth if isinstance(array, BatchedArray) else 0
-    raw = array.raw if k else array
-    if dim is None:
-        raw = xp.expand_dims(raw, axis=position)
-    else:
-        raw = xp.moveaxis(raw, dim + k, position)
-    return BatchedArray(raw, namespace(xp, k + 1))
+def _hide(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> BatchedArray:
+    k, raw, inner = (input.depth, input.raw, xp.inner) if isinstance(input, BatchedArray) else (0, input, xp)
+    raw = inner.expand_dims(raw, axis=position) if dim is None else inner.moveaxis(raw, dim + k, position)
+    return BatchedArray(raw, namespace(inner, k + 1))
 
 
-def show(array: BatchedArray, level: Level, dim: int | None, position: int, inner: Backend) -> Any:
-    """``drop_level`` on arrays."""
-    xp, k, raw = inner.xp, array.depth, array.raw
+def _show(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> Any:
+    k, raw, inner = input.depth, input.raw, xp.inner
     if dim is None:
         if raw.shape[position] == 1 != level.size:
             raw = raw * level.size
-        raw = xp.sum(raw, axis=position, dtype=raw.dtype)
+        raw = inner.asarray(inner.sum(raw, axis=position, dtype=raw.dtype))
     else:
         if raw.shape[position] != level.size:
-            raw = xp.broadcast_to(raw, (*raw.shape[:position], level.size, *raw.shape[position + 1 :]))
-        raw = xp.moveaxis(raw, position, dim + k - 1)
-    return BatchedArray(raw, namespace(xp, k - 1)) if k > 1 else inner.wrap(raw)
+            raw = inner.broadcast_to(raw, (*raw.shape[:position], level.size, *raw.shape[position + 1 :]))
+        raw = inner.moveaxis(raw, position, dim + k - 1)
+    return BatchedArray(raw, namespace(inner, k - 1)) if k > 1 else raw
+
+
+op("add_level", _hide, public=False, method=False, out=False, backward_name="AddBatchDimBackward0",
+   input=lambda F, g, level, dim, position: F.drop_level(g, level, dim, position))  # fmt: skip
+op("drop_level", _show, public=False, method=False, out=False, backward_name="RemoveBatchDimBackward0",
+   input=lambda F, g, level, dim, position: F.add_level(g, level, dim, position))  # fmt: skip
+# On Tensors, the gradient may be inside more levels than the node: the level itself is what counts, not its position.
+RECORDED.add_level = lambda g, level, dim, position: add_level(g, level, dim)
+RECORDED.drop_level = lambda g, level, dim, position: drop_level(g, level, dim)
 
 
 def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
     """Lift tensors to have the levels of all of them."""
-    from .._tensor import Tensor
-
     levels: set[Level] = set()
     for each in tensors:
         if isinstance(each, Tensor):

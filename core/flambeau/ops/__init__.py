@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     embedding,
     error_function,
     folding,
+    fourier,
     gamma,
     indexing,
     joining,
@@ -41,4 +42,5 @@ from . import (  # noqa: F401
     sorting,
     statistics,
     views,
+    windows,
 )

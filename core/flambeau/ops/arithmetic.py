@@ -66,7 +66,7 @@ def _refuse_bool_sub(input: Any, other: Any) -> None:
                        "mask, use the `~` or `logical_not()` operator instead.")  # fmt: skip
 
 
-@composite
+@composite(method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
     return other - (input if alpha == 1 else input * alpha)
@@ -95,7 +95,9 @@ _div = op(
 floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
     promote="arithmetic", inplace=True, dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
-    doc="The quotient rounded towards minus infinity.",
+    doc="The quotient rounded towards minus infinity.", backward_name="DivBackward1",
+    input=lambda F, g: g * 0,
+    other=lambda F, g: g * 0,
 )  # fmt: skip
 
 
@@ -128,7 +130,11 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
     return xp.trunc(input / other)
 
 
-_trunc_divide = op("trunc_divide", _trunc_divide_forward, promote="arithmetic", public=False, method=False)
+_trunc_divide = op(
+    "trunc_divide", _trunc_divide_forward, promote="arithmetic", public=False, method=False, backward_name="DivBackward1",
+    input=lambda F, g: g * 0,
+    other=lambda F, g: g * 0,
+)  # fmt: skip
 
 remainder = op(
     "remainder", lambda xp, input, other: xp.remainder(input, other),
@@ -174,7 +180,7 @@ _pow_scalar = op(
     "pow_scalar", lambda xp, input, /, exponent: xp.pow(input, exponent),
     public=False, method=False, backward_name="PowBackward0",
     input=lambda F, g, input, exponent: (
-        F.zeros_like(input) if exponent == 0 else
+        F.zeros_of(input, input.shape) if exponent == 0 else
         g * F.conj(input * 2 if exponent == 2 else exponent * F.pow_scalar(input, exponent - 1))),
 )  # fmt: skip
 

@@ -194,7 +194,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 _copied = op(
     "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, backward_name="CopyBackwards",
     doc="``src`` written over ``input``, of whose history nothing remains.",
-    input=lambda F, g: F.zeros_like(g),
+    input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip
 Tensor.copy_ = _copy  # type: ignore[attr-defined]

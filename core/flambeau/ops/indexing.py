@@ -91,13 +91,14 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     items = index if isinstance(index, tuple) else (index,)
     raw: list[Any] = []
     advanced, kind = False, "getitem_alias"
-    consumed = 0
-    for each in items:
+    consumed = 0  # dimensions that the items so far have indexed
+    for position, each in enumerate(items):
         if each is None:
             raw.append(None)
             kind = "getitem_unsqueeze"
         elif each is Ellipsis:
             raw.append(...)
+            consumed = max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
         elif isinstance(each, slice):
             raw.append(_raw_slice(each))
             consumed += 1
@@ -127,6 +128,18 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     return tuple(raw), advanced, kind
+
+
+def _dims_used(item: Any) -> int:
+    """How many dimensions an item of an index is for."""
+    if item is None or isinstance(item, bool):
+        return 0
+    if isinstance(item, (list, tuple)):
+        from ..creation import as_tensor
+
+        item = as_tensor(item)
+    is_mask = getattr(item, "dtype", None) in (dtypes.bool_, dtypes.uint8) or str(getattr(item, "dtype", "")) == "bool"
+    return item.ndim if is_mask else 1
 
 
 def _raw_slice(each: slice) -> slice:
@@ -422,7 +435,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return input[mask]  # type: ignore
 
 
-@composite
+@composite(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, ``as_tuple``, an index tensor per dimension."""
     kind = kind_of(dtypes.int64, input.device)

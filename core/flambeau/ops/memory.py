@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend import contiguous_strides
-from ..op import composite, op
+from ..op import RECORDED, composite, op
 from .._tensor import Tensor, wrap
 from ..storage import TypedStorage, UntypedStorage, flat_memory
 from .views import as_shape
@@ -139,6 +139,7 @@ def _resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tenso
 
 Tensor.as_strided_, Tensor.set_, Tensor.resize_, Tensor.resize, Tensor.resize_as_ = (  # type: ignore[attr-defined]
     _as_strided_, _set_, _resize_, _resize, _resize_as_)  # fmt: skip
+RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
 Tensor.resize_as = lambda self, other: _resize(self, other.shape)  # type: ignore[attr-defined]
 
 

@@ -199,7 +199,7 @@ def _sigmoid_forward(xp: Any, input: Any) -> Any:
 
 sigmoid = _unary("sigmoid", _sigmoid_forward, "``1 / (1 + exp(-x))``.", lambda F, g, out: g * F.conj(out * (1 - out)))
 relu = op(
-    "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True,
+    "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
     doc="The element where it is positive, else 0.",
     input=lambda F, g, out: F.masked(g, out > 0),
 )  # fmt: skip

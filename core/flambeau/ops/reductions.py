@@ -148,8 +148,9 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
     shape = input._array.shape
     if 0 in shape:
         if dim is None or dim == ():
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                               "with the 'dim' argument.")  # fmt: skip
+            error = IndexError if name.startswith("arg") else RuntimeError
+            raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                        "with the 'dim' argument.")  # fmt: skip
         for each in reduced_dims(dim, len(shape)):
             if shape[each] == 0:
                 raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
@@ -456,6 +457,6 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
 
 
 _vector_norm = op(
-    "vector_norm", _norm_forward, promote="float_accumulate", public=False, method=False, backward_name="LinalgVectorNormBackward0",
+    "vector_norm", _norm_forward, promote="real_accumulate", public=False, method=False, backward_name="LinalgVectorNormBackward0",
     input=_norm_grad,
 )  # fmt: skip

@@ -190,8 +190,9 @@ def _check_index(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
             raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same "
                                "scalar type")  # fmt: skip
         if source.ndim and input.ndim and source.shape[dim] != index.numel():
-            raise RuntimeError(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
-                               f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
+            error = IndexError if name == "index_copy" else RuntimeError
+            raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+                        f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
     return dim
 
 
@@ -350,7 +351,7 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
     return made  # type: ignore[no-any-return]
 
 
-@composite(out=True)
+@composite
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input.select(dim, index)``."""
     return _with_part(input, src, lambda t: t.select(dim, index), "select")
@@ -363,13 +364,13 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, e
     return _with_part(input, src, lambda t: t[index], "slice")
 
 
-@composite(out=True)
+@composite
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of ``input`` with ``src`` in place of its diagonal."""
     return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
 
 
-@composite(out=True)
+@composite
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input.as_strided(size, stride, storage_offset)``."""
     return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")

@@ -82,7 +82,9 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 @composite
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
-    if input.ndim != 1 or input.dtype.category > dtypes.INTEGER or (input.numel() and int(input.min()) < 0):  # type: ignore
+    if input.dtype.category > dtypes.INTEGER:
+        raise NotImplementedError(f'"bincount_cpu" not implemented for \'{input.dtype.legacy_name}\'')
+    if input.ndim != 1 or (input.numel() and int(input.min()) < 0):  # type: ignore
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -286,6 +288,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 @composite(inplace=True, out=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     dim = wrap_dim(dim, input.ndim)
     others = tuple(each for each in range(input.ndim) if each != dim)
     size = norm(input, p, others, True)

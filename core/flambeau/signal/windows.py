@@ -34,8 +34,8 @@ def _window(
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype not in (dtypes.float32, dtypes.float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
-    if M == 1:
-        made = ones(1, dtype=dtype, device=device)
+    if M < 2:
+        made = ones(M, dtype=dtype, device=device)
     else:
         made = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)  # type: ignore[attr-defined]
     return made.requires_grad_(requires_grad)

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from enum import Enum
 
-import flambeau as torch
-
 __all__ = [
     "InterpolationMode",
     "affine_matrix",
@@ -74,6 +72,8 @@ def perspective_coefficients(
 
     ``(x, y)`` comes from ``((a x + b y + c) / n, (d x + e y + f) / n)`` with ``n = g x + h y + 1``.
     """
+    import numpy as np
+
     if len(startpoints) != 4 or len(endpoints) != 4:
         raise ValueError(
             f"Please provide exactly four corners, got {len(startpoints)} startpoints and {len(endpoints)} endpoints."
@@ -83,12 +83,7 @@ def perspective_coefficients(
         rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
         rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
         values += [u, v]
-    matrix = torch.tensor(rows, dtype=torch.float64)
-    return (
-        torch.linalg.lstsq(matrix, torch.tensor(values, dtype=torch.float64).unsqueeze(1))
-        .solution.flatten()
-        .tolist()
-    )
+    return np.linalg.lstsq(np.array(rows, float), np.array(values, float), rcond=None)[0].tolist()
 
 
 def resized_size(

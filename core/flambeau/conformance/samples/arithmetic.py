@@ -31,7 +31,7 @@ SAMPLES = [
            lambda np, x, y: np.floor_divide(x, y), REALS),
     Sample("div", lambda torch, x, y: torch.div(x, y, rounding_mode="trunc"), [real(3, 4, low=-9, high=9), positive(4)],
            lambda np, x, y: np.trunc(x / y), REALS),
-    elementwise("floor_divide", lambda np, x, y: np.floor_divide(x, y), real, positive, dtypes=REALS, grad=False),
+    elementwise("floor_divide", lambda np, x, y: np.floor_divide(x, y), real, positive, dtypes=REALS),
     elementwise("remainder", lambda np, x, y: np.remainder(x, y), real, positive, dtypes=REALS),
     Sample("remainder", lambda torch, x: torch.remainder(x, -3), [real(8, low=-9, high=9)], lambda np, x: np.remainder(x, -3),
            (*FLOATS, "int64")),

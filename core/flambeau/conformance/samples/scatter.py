@@ -83,5 +83,5 @@ BAD = [
     Bad("index_add", lambda torch, x, i, y: torch.index_add(x, 0, i, y), [real(3, 2), _ROWS, real(3, 2)], "RuntimeError"),
     Bad("index_copy", lambda torch, x, i: torch.index_copy(x, 0, i, x), [real(3, 2), _ROWS], "IndexError"),
     Bad("take", lambda torch, x, i: torch.take(x, i), [real(3), given([7], "int64")], "IndexError"),
-    Bad("scatter_reduce", lambda torch, x, i: torch.scatter_reduce(x, 0, i, x, "max"), [real(3), given([1], "int64")], "RuntimeError"),
+    Bad("scatter_reduce", lambda torch, x, i: torch.scatter_reduce(x, 0, i, x, "sum"), [real(3), given([3], "int64")], "RuntimeError"),
 ]  # fmt: skip

@@ -46,7 +46,9 @@ SAMPLES = [
     Sample("median", lambda torch, x: torch.median(x), [apart(3, 4)], lambda np, x: np.sort(x.reshape(-1))[5], _TYPES),
     Sample("median", lambda torch, x: torch.median(x, 1), [apart(3, 4)], lambda np, x: _at_rank(np, x, 1), _TYPES, _BOTH),
     Sample("nanmedian", lambda torch, x: torch.nanmedian(x), [given([3.0, float("nan"), 1.0, 2.0])], lambda np, x: np.asarray(2.0), grad=False),
-    Sample("mode", lambda torch, x: torch.mode(x, 1)[0], [given([[1, 2, 2, 3], [4, 4, 1, 1]])], lambda np, x: np.array([2, 1]), REALS, grad=False),
+    Sample("mode", lambda torch, x: torch.mode(x, 1), [given([[1, 2, 2, 3], [4, 4, 1, 1]])],
+           lambda np, x: (np.array([2, 1]), np.array([2, 3])), REALS, _BOTH, grad=False),
+    Sample("nanmedian", lambda torch, x: torch.nanmedian(x, 0), [apart(3, 4)], lambda np, x: _at_rank(np, x, 1, 0), FLOATS, _BOTH),
     _running("cummax", "maximum"), _running("cummin", "minimum"),
     *(Sample("searchsorted", lambda torch, x, v, right=right: torch.searchsorted(x, v, right=right), [given([1, 3, 3, 5]), given([[0, 3], [4, 9]])],
              lambda np, x, v, right=right: np.searchsorted(x, v, "right" if right else "left"), _TYPES, "int64", grad=False)

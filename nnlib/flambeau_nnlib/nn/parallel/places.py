@@ -42,4 +42,4 @@ def collectives(place: torch.device) -> Any:
 
 def all_devices() -> list[torch.device]:
     """All devices of the type that work is spread over."""
-    return collectives(torch.device(device_type())).devices()  # type: ignore[no-any-return]
+    return as_devices(collectives(torch.device(device_type())).devices())

@@ -127,8 +127,10 @@ class _BoxKernels(_Colourless):
 
     def perspective(self, boxes: Boxes, coefficients: list[float], interpolation: Any, fill: Any) -> Boxes:
         # The coefficients lead from the result back to the image; boxes move the other way.
-        backward = torch.tensor([*coefficients, 1.0], dtype=torch.float64).reshape(3, 3)
-        (a, b, c), (d, e, f), (g, h, i) = torch.linalg.inv(backward).tolist()
+        import numpy as np
+
+        backward = np.reshape([*coefficients, 1.0], (3, 3))
+        (a, b, c), (d, e, f), (g, h, i) = np.linalg.inv(backward).tolist()
 
         def move(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
             below = g * x + h * y + i

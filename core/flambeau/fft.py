@@ -1,0 +1,211 @@
+"""Discrete Fourier transforms.
+
+``norm`` says where the factor goes: ``"backward"`` (the default) to the inverse transform, ``"forward"`` to the forward
+one, ``"ortho"`` half to each.  ``n`` and ``s`` cut the input, or extend it with zeros, to a size before the transform.
+All raise RuntimeError for sizes below 1, repeated dimensions, an unknown ``norm``, and half precision.
+
+>>> import flambeau as torch
+>>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
+tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import creation, dtypes
+from .inplace import with_out
+from .ops.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
+from .ops.joining import roll
+from ._tensor import Tensor
+
+__all__ = [
+    "Tensor", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+Sizes = Sequence[int] | int | None
+
+
+def _prepared(name: str, input: Tensor, is_complex: bool) -> Tensor:
+    """The input as a complex tensor, or, for the transforms of real ones, as a floating-point one."""
+    dtype = input.dtype
+    if not is_complex and dtype.category == dtypes.COMPLEX:
+        raise RuntimeError(f"{name} expects a real input tensor, but got {dtype.legacy_name}")
+    if dtype in dtypes.HALF:
+        raise RuntimeError(f"Unsupported dtype {dtype.legacy_name}")
+    if dtype.category < dtypes.FLOATING:
+        dtype = dtypes.get_default_dtype()
+    return input.to(dtype.to_complex() if is_complex else dtype)  # type: ignore
+
+
+def _one(input: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return (None if n is None else (n,)), (dim,)
+
+
+def _tuple(value: Sizes) -> tuple[int, ...] | None:
+    return (value,) if isinstance(value, int) else None if value is None else tuple(value)
+
+
+def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool) -> Tensor:
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    scale = scale_of(norm, forward)
+    prepared = sized(_prepared(name, input, True), dims, sizes)
+    return complex_to_complex(prepared, dims, scale, forward) if dims else prepared  # type: ignore[no-any-return]
+
+
+def _r2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = True) -> Tensor:
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    scale = scale_of(norm, forward)
+    prepared = _prepared(name, input, False)
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    return real_to_complex(sized(prepared, dims, sizes), dims, scale)  # type: ignore[no-any-return]
+
+
+def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = False) -> Tensor:
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    scale = scale_of(norm, forward)
+    last = 2 * (input.shape[dims[-1]] - 1) if sizes[-1] == -1 else sizes[-1]
+    if last < 1:
+        raise RuntimeError(f"Invalid number of data points ({last}) specified")
+    prepared = sized(_prepared(name, input, True), dims, (*sizes[:-1], last // 2 + 1))
+    return complex_to_real(prepared.conj() if forward else prepared, dims, scale, last)  # type: ignore
+
+
+@with_out
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The transform of one dimension."""
+    return _c2c("fft", input, *_one(input, n, dim), norm, True)
+
+
+@with_out
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft`."""
+    return _c2c("ifft", input, *_one(input, n, dim), norm, False)
+
+
+@with_out
+def fft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """The transform of two dimensions."""
+    return _c2c("fft2", input, s, dim, norm, True)
+
+
+@with_out
+def ifft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft2`."""
+    return _c2c("ifft2", input, s, dim, norm, False)
+
+
+@with_out
+def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The transform of several dimensions: ``dim``, or the last ``len(s)``, or all."""
+    return _c2c("fftn", input, s, dim, norm, True)
+
+
+@with_out
+def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fftn`."""
+    return _c2c("ifftn", input, s, dim, norm, False)
+
+
+@with_out
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The transform of a real signal: its ``n // 2 + 1`` frequencies from 0 up, of which the others are mirror images.
+
+    >>> import flambeau as torch
+    >>> torch.fft.rfft(torch.ones(4))
+    tensor([4.+0.j, 0.+0.j, 0.+0.j])
+    """
+    return _r2c("rfft", input, *_one(input, n, dim), norm)
+
+
+@with_out
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`rfft`, of size ``n``; by default even: ``2 * (m - 1)`` from ``m`` frequencies."""
+    return _c2r("irfft", input, *_one(input, n, dim), norm)
+
+
+@with_out
+def rfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """The transform of two dimensions of a real signal, the last of them halved."""
+    return _r2c("rfft2", input, s, dim, norm)
+
+
+@with_out
+def irfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of :func:`rfft2`."""
+    return _c2r("irfft2", input, s, dim, norm)
+
+
+@with_out
+def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The transform of several dimensions of a real signal, the last of them halved."""
+    return _r2c("rfftn", input, s, dim, norm)
+
+
+@with_out
+def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`rfftn`."""
+    return _c2r("irfftn", input, s, dim, norm)
+
+
+@with_out
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The real transform of a signal that is its own conjugate mirror image, given by its first half."""
+    return _c2r("hfft", input, *_one(input, n, dim), norm, forward=True)
+
+
+@with_out
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`hfft`."""
+    return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False).conj()  # type: ignore
+
+
+# --- frequencies --------------------------------------------------------------------------------------------------
+
+
+def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
+    """The frequencies of :func:`fft`, in cycles per unit of ``d``, the spacing of the samples.
+
+    >>> import flambeau as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    positions = creation.arange(n, dtype=dtypes.float64)
+    return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)  # type: ignore
+
+
+def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
+    """The frequencies of :func:`rfft`."""
+    return _frequencies(creation.arange(n // 2 + 1, dtype=dtypes.float64), n, d, **options)
+
+
+def _frequencies(
+    cycles: Tensor, n: int, d: float, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    dtype = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
+    made = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))  # type: ignore
+    return (made if out is None else out.resize_(made.shape).copy_(made)).requires_grad_(requires_grad)  # type: ignore
+
+
+def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
+    return tuple(range(input.ndim)) if dim is None else _tuple(dim)  # type: ignore[return-value]
+
+
+def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+    """Move frequency 0 from the front to the middle."""
+    dims = _all_dims(input, dim)
+    return roll(input, [input.shape[each] // 2 for each in dims], dims)  # type: ignore[no-any-return]
+
+
+def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+    """The inverse of :func:`fftshift`."""
+    dims = _all_dims(input, dim)
+    return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)  # type: ignore[no-any-return]

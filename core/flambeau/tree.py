@@ -1,0 +1,99 @@
+"""Trees: nested tuples, lists and dicts, taken apart into leaves and put together again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+__all__ = ["Spec", "broadcast_prefix", "flatten", "tree_map", "unflatten"]
+
+
+class Spec(NamedTuple):
+    """The structure of a tree: the type of its root (None for a leaf), the keys of a dict, and the structures below."""
+
+    type: Any
+    keys: tuple[Any, ...]
+    children: tuple[Spec, ...]
+
+    def __repr__(self) -> str:
+        if self.type is None:
+            return "*"
+        inside = ", ".join(map(repr, self.children))
+        return f"TreeSpec({self.type.__name__}, {list(self.keys) or None}, [{inside}])"
+
+
+LEAF = Spec(None, (), ())
+_SEQUENCES = (tuple, list, deque)
+_MAPPINGS = (dict, OrderedDict, defaultdict)
+
+
+def _parts(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """The keys and children of a node; None for a leaf."""
+    kind = type(tree)
+    if kind in _MAPPINGS:
+        return tuple(tree), list(tree.values())
+    if kind in _SEQUENCES or (isinstance(tree, tuple) and (hasattr(tree, "_fields") or hasattr(tree, "n_fields"))):
+        return (), list(tree)
+    return None
+
+
+def flatten(tree: Any) -> tuple[list[Any], Spec]:
+    """The leaves of a tree, in order, and its structure.
+
+    >>> flatten({"a": (1, 2), "b": 3})[0]
+    [1, 2, 3]
+    """
+    parts = _parts(tree)
+    if parts is None:
+        return [tree], LEAF
+    leaves: list[Any] = []
+    children = []
+    for each in parts[1]:
+        found, spec = flatten(each)
+        leaves += found
+        children.append(spec)
+    return leaves, Spec(type(tree), parts[0], tuple(children))
+
+
+def unflatten(leaves: Any, spec: Spec) -> Any:
+    """A tree of this structure from its leaves."""
+    return _build(iter(leaves), spec)
+
+
+def _build(leaves: Iterator[Any], spec: Spec) -> Any:
+    if spec.type is None:
+        return next(leaves)
+    children = [_build(leaves, each) for each in spec.children]
+    if spec.type in _MAPPINGS:
+        pairs = zip(spec.keys, children, strict=True)
+        return defaultdict(None, pairs) if spec.type is defaultdict else spec.type(pairs)
+    return spec.type(*children) if hasattr(spec.type, "_fields") else spec.type(children)
+
+
+def tree_map(function: Callable[..., Any], tree: Any) -> Any:
+    """The tree with ``function`` applied to its leaves."""
+    leaves, spec = flatten(tree)
+    return unflatten(map(function, leaves), spec)
+
+
+def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
+    """For each leaf of a tree of structure ``spec``, the leaf of ``prefix`` above it; None where they do not fit."""
+    if spec.type is None:
+        return [prefix] if _parts(prefix) is None else None
+    parts = _parts(prefix)
+    if parts is None:
+        return [prefix] * _count(spec)
+    if type(prefix) is not spec.type or parts[0] != spec.keys or len(parts[1]) != len(spec.children):
+        return None
+    found: list[Any] = []
+    for each, child in zip(parts[1], spec.children, strict=True):
+        below = broadcast_prefix(each, child)
+        if below is None:
+            return None
+        found += below
+    return found
+
+
+def _count(spec: Spec) -> int:
+    return 1 if spec.type is None else sum(map(_count, spec.children))

@@ -1,0 +1,34 @@
+"""flambeau on array-api-strict: a device type ``strict`` whose arrays follow the array API standard, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_strict
+import numpy
+from flambeau.backend import Backend, hookimpl
+
+__all__ = ["StrictBackend"]
+
+
+class StrictBackend(Backend):
+    """Arrays are ``array_api_strict.Array``."""
+
+    name = "strict"
+    device_type = "strict"
+    xp = array_api_strict
+    array_type = type(array_api_strict.zeros(()))
+
+    def to_host(self, array: Any) -> Any:
+        return numpy.asarray(array)
+
+    def report(self) -> str:
+        return f"array-api-strict {array_api_strict.__version__}"
+
+
+_backend = StrictBackend()
+
+
+@hookimpl
+def flambeau_backend(name: str) -> StrictBackend | None:
+    return _backend if name == "strict" else None

@@ -26,6 +26,7 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     """Run an operation on any arguments that PyTorch takes."""
     from . import overrides
     from .autograd import forward_ad
+    from .batching import kinds as batching
 
     if overrides.wanted(tensors, out):
         return overrides.call(op, tensors, params, out)
@@ -37,6 +38,8 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
                 level, tensors, lambda: dispatch(op, tensors, params, out),
                 lambda given, result: forward_ad.push_forward(op, tensors, params, given, result),
             )  # fmt: skip
+    if any(isinstance(each, Tensor) and type(each._kind) is not Kind for each in tensors):
+        tensors = batching.align(tensors)
     if "dtype" in op.param_names:
         index = op.param_names.index("dtype")
         dtype, params = params[index], (*params[:index], None, *params[index + 1 :])
@@ -121,17 +124,26 @@ def _operands(op: Op, tensors: Sequence[Any]) -> tuple[Kind, list[Any]]:
 
     place = _common_device(tensors, op)
     if op.variadic:
-        kind = kind_of(result_dtype(tensors), place)
+        kind = _kind_among(tensors, result_dtype(tensors), place)
         return kind, [_as_array(each, kind) for each in tensors]
     named = dict(zip(op.tensor_names, tensors, strict=True))
     if op.promote in _COMMON:
-        kind = kind_of(result_dtype([each for name, each in named.items() if name not in op.apart]), place)
+        dtype = result_dtype([each for name, each in named.items() if name not in op.apart])
+        kind = _kind_among(tensors, dtype, place)
         return kind, [_moved(each, place) if name in op.apart else _as_array(each, kind) for name, each in named.items()]
     if op.promote == "match":
         _check_match(op, [each for name, each in named.items() if name not in op.apart])
     lead = named[op.lead]
-    kind = lead._kind if lead._kind.device is place else kind_of(lead.dtype, place)
+    kind = lead._kind if lead._kind.device is place else _kind_among(tensors, lead.dtype, place)
     return kind, [None if each is None else _moved(each, place) for each in tensors]
+
+
+def _kind_among(tensors: Sequence[Any], dtype: dtypes.dtype, place: device) -> Kind:
+    """The kind of this dtype and device; batched, where the tensors are."""
+    for each in tensors:
+        if isinstance(each, Tensor) and type(each._kind) is not Kind:
+            return each._kind.to(dtype)
+    return kind_of(dtype, place)
 
 
 def _check_match(op: Op, tensors: Sequence[Any]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
-from . import kernels, kernels_conv, kernels_pool, kernels_special, threads  # noqa: F401  (kernels register themselves)
+from . import kernels, kernels_activation, kernels_conv, kernels_nn, kernels_norm, kernels_pool, kernels_softmax  # noqa: F401
 
 __all__ = ["NumpyBackend"]
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .pieces import select
+
 Kernel = Callable[..., Any]
 
 UFUNCS: dict[str, np.ufunc] = {
@@ -188,7 +190,7 @@ KERNELS["mH_"] = mH_
 
 @kernel
 def masked(input: Any, mask: Any) -> Any:
-    return np.where(mask, input, input.dtype.type(0))
+    return select(mask, input)
 
 
 @kernel

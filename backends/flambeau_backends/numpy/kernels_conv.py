@@ -30,15 +30,15 @@ def convolution(
     workspace: Any = None,
 ) -> Any:  # fmt: skip
     batch, outputs, places = len(input), len(weight), weight.shape[2:]
-    size = _size(input.shape[2:], places, stride, padding, dilation)
+    size = output_size(input.shape[2:], places, stride, padding, dilation)
     if _by_rows(weight, groups):
-        rows = _rows(input, places, size, stride, padding, dilation)
+        rows = rows_of(input, places, size, stride, padding, dilation)
         _keep(workspace, rows)
         made = rows @ _as_rows(weight).T
         if bias is not None:
             made += bias
         return _channels_second(made.reshape(batch, *size, outputs))
-    columns = _columns(input, places, size, stride, padding, dilation, groups)
+    columns = columns_of(input, places, size, stride, padding, dilation, groups)
     _keep(workspace, columns)
     made = np.matmul(_as_columns(weight, groups), columns).reshape(batch, outputs, *size)
     if bias is not None:
@@ -54,10 +54,10 @@ def convolution_weight(
     kept = workspace.pop("windows", None) if workspace else None
     outputs, places, size = shape[0], shape[2:], grad.shape[2:]
     if groups == 1 and shape[1] >= _ROWS_FROM and prod(places) > 1:
-        rows = _rows(input, places, size, stride, padding, dilation) if kept is None else kept
+        rows = rows_of(input, places, size, stride, padding, dilation) if kept is None else kept
         made = np.swapaxes(grad, 0, 1).reshape(outputs, len(rows)) @ rows
         return _channels_second(made.reshape(outputs, *places, shape[1]))
-    columns = _columns(input, places, size, stride, padding, dilation, groups) if kept is None else kept
+    columns = columns_of(input, places, size, stride, padding, dilation, groups) if kept is None else kept
     slopes = grad.reshape(len(grad), groups, outputs // groups, prod(size))
     made = np.zeros((groups, outputs // groups, columns.shape[2]), grad.dtype)
     for chunk in _chunks(len(grad), made.nbytes):
@@ -77,7 +77,7 @@ def convolution_transposed(
     for chunk in _chunks(batch, turned.size // max(turned.shape[-1], 1) * slopes.shape[-1] * made.itemsize):
         columns = np.matmul(turned, slopes[chunk])
         columns = columns.reshape(len(columns), channels, *places, *input.shape[2:])
-        _fold(made[chunk], columns, places, stride, dilation)
+        fold(made[chunk], columns, places, stride, dilation)
     if any(padding):
         made = np.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
     if bias is not None:
@@ -88,7 +88,7 @@ def convolution_transposed(
 # --- windows ------------------------------------------------------------------------------------------------------
 
 
-def _size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
+def output_size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
                  for n, k, s, p, d in zip(given, places, stride, padding, dilation, strict=True))  # fmt: skip
 
@@ -97,7 +97,7 @@ def _by_rows(weight: Any, groups: int) -> bool:
     return groups == 1 and weight.shape[1] >= _ROWS_FROM and prod(weight.shape[2:]) > 1
 
 
-def _rows(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+def rows_of(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
     """The windows as ``(window, place and channel)``."""
     batch, channels, *space = input.shape
     made = np.zeros((batch, *(n + 2 * p for n, p in zip(space, padding, strict=True)), channels), input.dtype)
@@ -110,7 +110,7 @@ def _rows(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes,
     return windows.reshape(batch * prod(size), prod(places) * channels)
 
 
-def _columns(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
+def columns_of(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
     """The windows as ``(image, group, channel and place, window)``."""
     batch, channels = input.shape[:2]
     shape = (batch, groups, channels // groups * prod(places), prod(size))
@@ -125,7 +125,7 @@ def _columns(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Siz
     return windows.reshape(shape)
 
 
-def _fold(target: Any, columns: Any, places: Sizes, stride: Sizes, dilation: Sizes) -> None:
+def fold(target: Any, columns: Any, places: Sizes, stride: Sizes, dilation: Sizes) -> None:
     """Add every column to the window that it is of."""
     size = columns.shape[2 + len(places) :]
     for place in product(*map(range, places)):

@@ -27,6 +27,8 @@ def _converted(array: Any, kind: Kind) -> Any:
 def to_kind(input: Tensor, kind: Kind, copy: bool = False) -> Tensor:
     """``input`` in another kind: itself where it has that kind, unless a copy is asked for."""
     given = input._kind
+    if type(given) is not type(kind) or type(given) is not Kind:  # batched or not is not for a conversion to change
+        kind = given.to(kind.dtype)
     if given is kind:
         return input.clone() if copy else input  # type: ignore
     if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING:

@@ -10,6 +10,7 @@ from ..devices import kind_of
 from .. import overrides
 from ..op import FAST, OPS, composite, op
 from .._tensor import Tensor, wrap
+from .standard import look, put
 from .views import wrap_dim
 
 # --- basic indexing: views ----------------------------------------------------------------------------------------
@@ -17,7 +18,7 @@ from .views import wrap_dim
 
 def _getitem(name: str, backward_name: str) -> Any:
     return op(
-        name, lambda xp, input, /, index: input[index], view=True, public=False, method=False, backward_name=backward_name,
+        name, lambda xp, input, /, index: look(xp, input, index), view=True, public=False, method=False, backward_name=backward_name,
         input=lambda F, g, input_shape, index: F.getitem_backward(g, input_shape, index),
     )  # fmt: skip
 
@@ -31,9 +32,7 @@ _aliased = _getitem("getitem_alias", "AliasBackward0")
 
 
 def _getitem_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
-    made = xp.zeros(shape, dtype=input.dtype)
-    made[index] = input
-    return made
+    return put(xp, xp.zeros(shape, dtype=input.dtype), index, input)
 
 
 op(
@@ -45,7 +44,7 @@ op(
 # --- advanced indexing: copies ------------------------------------------------------------------------------------
 
 _indexed = op(
-    "index", lambda xp, input, /, index: input[index], public=False, method=False, out=False,
+    "index", lambda xp, input, /, index: look(xp, input, index), public=False, method=False, out=False,
     input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
 )  # fmt: skip
 
@@ -54,7 +53,7 @@ def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> A
     size = 1
     for each in shape:
         size *= each
-    positions = xp.reshape(xp.reshape(xp.arange(size), shape)[index], (-1,))
+    positions = xp.reshape(look(xp, xp.reshape(xp.arange(size), shape), index), (-1,))
     return xp.reshape(_sum_at(xp, xp.reshape(input, (-1,)), positions, size), shape)
 
 
@@ -74,9 +73,7 @@ op(
 
 
 def _setitem_forward(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
-    made = xp.asarray(input, copy=True)
-    made[index] = value
-    return made
+    return put(xp, input, index, value)
 
 
 _set = op(
@@ -240,7 +237,7 @@ def _fitting(value: Any, target: Any, index: Any) -> Any:
     """Drop leading dimensions of length 1 that the indexed place does not have, as PyTorch does."""
     if not value.ndim or value.shape[0] != 1:
         return value
-    ndim = target[index].ndim
+    ndim = index_array(target, index).ndim
     while value.ndim > ndim and value.shape[0] == 1:
         value = value[0]
     return value
@@ -253,7 +250,7 @@ def _set_problem(tensor: Tensor, index: Any, value: Tensor, error: Exception) ->
     if "read-only" in str(error):
         return RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                             "location. Please clone() the tensor before performing the operation.")  # fmt: skip
-    place = list(tensor._array[index].shape)
+    place = list(tensor._kind.F.index(tensor._array, index).shape)
     return RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
                         f"{place}")  # fmt: skip
 
@@ -296,7 +293,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
     shape = [i if each == dim else max(i, 1) for each, i in enumerate(index.shape)]
-    cropped = input[tuple(slice(None) if each == dim else slice(0, length) for each, length in enumerate(shape))]
+    cropped = look(xp, input, tuple(slice(None) if each == dim else slice(0, length) for each, length in enumerate(shape)))
     return xp.take_along_axis(cropped, index, axis=dim)
 
 
@@ -377,9 +374,7 @@ _scatter_add = op(
 def pad_to_forward(xp: Any, input: Any, /, shape: Any) -> Any:
     if tuple(input.shape) == tuple(shape):
         return input
-    made = xp.zeros(shape, dtype=input.dtype)
-    made[tuple(slice(0, each) for each in input.shape)] = input
-    return made
+    return put(xp, xp.zeros(shape, dtype=input.dtype), tuple(slice(0, each) for each in input.shape), input)
 
 
 op("pad_to", pad_to_forward, public=False, method=False, out=False,

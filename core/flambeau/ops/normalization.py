@@ -48,8 +48,14 @@ def _affine_gradients(F: Any, g: Any, standard: Any, weight: Any, bias: Any) -> 
 
 
 @formula
-def norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
-    """Gradients of input, weight and bias.  ``workspace`` is what a backend's forward left for its backward."""
+def norm_backward(
+    F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
+) -> Any:
+    """Gradients of input, weight and bias.
+
+    ``mean``, ``variance`` and ``workspace``, where a backend's forward leaves what its backward can use, serve kernels only: the
+    formula must know how they depend on ``input``.
+    """
     standard, scale = _standardized(F, input, dims, eps)
     through = g if weight is None else g * weight
     return (_through_statistics(F, through, standard, scale, dims), *_affine_gradients(F, g, standard, weight, bias))
@@ -85,8 +91,8 @@ def _norm_forward(
 def _norm_record(name: str, backward_name: str) -> Any:
     return op(
         name, _norm_forward, promote="accumulate", public=False, method=False, out=False, backward_name=backward_name,
-        joint=lambda F, g, input, weight, bias, dims, eps, workspace: (
-            *norm_backward(F, g, input, weight, bias, dims, eps, workspace), None, None),
+        joint=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: (
+            *norm_backward(F, g, input, weight, bias, mean, variance, dims, eps, workspace), None, None),
     )  # fmt: skip
 
 
@@ -165,11 +171,12 @@ def instance_norm(
         return batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     dims = tuple(range(2, input.ndim))
-    mean, variance = _moments(alias(input), dims)
     if running_mean is not None or running_var is not None:
+        mean, variance = _moments(alias(input), dims)
         _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
-    weight, bias = _along_channels(weight, input.ndim), _along_channels(bias, input.ndim)
-    return _batch_norm(input, weight, bias, mean, variance, dims, eps, None)  # type: ignore[no-any-return]
+    shape = (-1, *(1,) * len(dims))
+    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))  # type: ignore[attr-defined]
+    return _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))  # type: ignore[no-any-return]
 
 
 # --- layers and groups --------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ class Taps:
 # --- records ------------------------------------------------------------------------------------------------------
 
 
-def _resample_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> Any:
+def resample_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> Any:
     indices = xp.asarray(taps.indices, dtype=xp.int64)
     if taps.weights is None:
         return xp.take(input, indices[:, 0], axis=dim)
@@ -59,7 +59,7 @@ def _resample_backward_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> 
 
 def _record(name: str, promote: str) -> Any:
     return op(
-        name, _resample_forward, promote=promote, public=False, method=False, out=False,
+        name, resample_forward, promote=promote, public=False, method=False, out=False,
         input=lambda F, g, dim, taps: F.resample_backward(g, dim, taps),
     )  # fmt: skip
 

@@ -8,8 +8,6 @@ from typing import Any
 from .._extras import pillow
 from ._geometry import InterpolationMode, inverse_affine_matrix
 
-__all__: list[str] = []
-
 
 def get_dimensions(img: Any) -> list[int]:
     return [len(img.getbands()), img.height, img.width]

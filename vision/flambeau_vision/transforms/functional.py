@@ -143,6 +143,8 @@ def to_tensor(pic: Any) -> Tensor:
         array = _array_of(pic)
         if pic.mode == "1":
             array = array.astype(np.uint8) * 255
+        elif array.dtype == np.uint16:
+            array = array.astype(np.int16)
     else:
         raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
     tensor = torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)))
@@ -163,6 +165,7 @@ def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Te
 _PIL_MODES = {  # by channels and dtype; of each the first is the default
     (1, "uint8"): ("L",),
     (1, "int16"): ("I;16",),
+    (1, "uint16"): ("I;16",),
     (1, "int32"): ("I",),
     (1, "float32"): ("F",),
     (2, "uint8"): ("LA",),

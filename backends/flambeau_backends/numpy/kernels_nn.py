@@ -1,0 +1,126 @@
+"""Losses of single elements, embedding, resampling, windows."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from flambeau.ops.resampling import Taps, resample_forward
+
+from . import kernels_conv
+from .kernels import KERNELS, kernel
+from .pieces import wide
+
+Sizes = Sequence[int]
+
+
+# --- squared error ------------------------------------------------------------------------------------------------
+
+
+@kernel
+def mse_loss(input: Any, target: Any, reduction: str) -> Any:
+    error = np.subtract(input, target)
+    if reduction == "none" or not error.size:
+        return np.square(error) if reduction == "none" else np.square(error).sum() / error.dtype.type(error.size)
+    flat = error.reshape(-1)
+    if flat.dtype.itemsize == 2:
+        flat = flat.astype(np.float32)
+    total = np.dot(flat, flat)
+    return (total / flat.dtype.type(flat.size) if reduction == "mean" else total).astype(error.dtype)
+
+
+@kernel
+@wide
+def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
+    error = np.subtract(input, target)
+    error *= g * g.dtype.type(2 / max(error.size, 1) if reduction == "mean" else 2)
+    return error
+
+
+# --- embedding ----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False) -> Any:
+    if indices.size and (indices.min() < 0 or indices.max() >= len(weight)):
+        raise IndexError("index out of range in self")
+    return weight.take(indices, 0)
+
+
+@kernel
+def sum_rows(input: Any, indices: Any, count: int) -> Any:
+    """Rows sorted by where they belong, then summed run by run."""
+    made = np.zeros((count, input.shape[-1]), input.dtype)
+    flat = indices.reshape(-1)
+    if not flat.size:
+        return made
+    order = flat.argsort(kind="stable")
+    places = flat[order]
+    starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
+    rows = input.reshape(flat.size, input.shape[-1])[order]
+    made[places[starts]] = rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, 0)
+    return made
+
+
+@kernel
+def index_frequencies(input: Any, indices: Any) -> Any:
+    counts = np.bincount(indices.reshape(-1))
+    return counts[indices][..., None].astype(input.dtype)
+
+
+# --- resampling ---------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(64)
+def _matrix(taps: Taps, dtype: Any) -> Any:
+    return np.array(taps.matrix(), dtype)
+
+
+def _along(input: Any, dim: int, matrix: Any) -> Any:
+    """The product of ``matrix`` and the vectors along ``dim``."""
+    before, after = prod(input.shape[:dim]), prod(input.shape[dim + 1 :])
+    shape = (*input.shape[:dim], len(matrix), *input.shape[dim + 1 :])
+    if after == 1:
+        return (input.reshape(before, -1) @ matrix.T).reshape(shape)
+    return np.matmul(matrix, input.reshape(before, input.shape[dim], after)).reshape(shape)
+
+
+@kernel
+def resample(input: Any, dim: int, taps: Taps) -> Any:
+    if not input.size:
+        return np.empty((*input.shape[:dim], len(taps.indices), *input.shape[dim + 1 :]), input.dtype)
+    made = _along(input, dim, _matrix(taps, input.dtype))
+    if not np.isfinite(made).all():  # infinities must not reach elements that they have no share in
+        return resample_forward(np, input, dim, taps)
+    return made
+
+
+@kernel
+def resample_backward(input: Any, dim: int, taps: Taps) -> Any:
+    return _along(input, dim, _matrix(taps, input.dtype).T)
+
+
+# --- windows ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def im2col(input: Any, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+    size = kernels_conv.output_size(input.shape[2:], window_size, stride, padding, dilation)
+    columns = kernels_conv.columns_of(input, window_size, size, stride, padding, dilation, 1)
+    made = columns.reshape(len(input), -1, prod(size)) if input.size else columns[:, 0]
+    return made.copy() if np.may_share_memory(made, input) else made
+
+
+@kernel
+def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+    size = kernels_conv.output_size(space, window_size, stride, padding, dilation)
+    channels = input.shape[1] // prod(window_size)
+    made = np.zeros((len(input), channels, *(n + 2 * p for n, p in zip(space, padding, strict=True))), input.dtype)
+    kernels_conv.fold(made, input.reshape(len(input), channels, *window_size, *size), window_size, stride, dilation)
+    return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
+
+
+KERNELS["resample_nearest"] = lambda input, dim, taps: input.take([places[0] for places in taps.indices], dim)

@@ -1,0 +1,234 @@
+"""Normalization: of rows (layers, groups, instances), and of channels over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .kernels import KERNELS, kernel
+from .pieces import pieces, wide
+
+Dims = Sequence[int]
+
+
+# --- rows: what is normalized together lies together --------------------------------------------------------------
+
+
+class _Rows:
+    """An input as ``(sample, row of a sample, element)``, with weight and bias for the elements of each row."""
+
+    def __init__(self, input: Any, weight: Any, bias: Any, dims: Dims) -> None:
+        self.length = prod(input.shape[dim] for dim in dims)
+        shapes = [each.shape for each in (weight, bias) if each is not None]
+        extra = max(0, *(len(shape) - len(dims) for shape in shapes)) if shapes else 0
+        kept = input.ndim - len(dims) - extra  # dimensions that weight and bias know nothing of
+        inner = input.shape[kept:]
+        self.tile = (prod(inner) // max(self.length, 1), self.length)
+        self.input = np.ascontiguousarray(input).reshape(prod(input.shape[:kept]), *self.tile)
+        self.weight, self.bias = (None if each is None else np.ascontiguousarray(np.broadcast_to(each, inner)).reshape(self.tile)
+                                  for each in (weight, bias))  # fmt: skip
+        self.inner = inner
+
+    def means(self, part: Any) -> Any:
+        average = np.full(self.length, 1 / max(self.length, 1), part.dtype)
+        return (part.reshape(-1, self.length) @ average).reshape(*part.shape[:-1], 1)
+
+    def standardize(self, piece: slice, eps: float, kept: Any = None) -> tuple[Any, Any, Any]:
+        """A piece with mean 0 and variance 1, its mean, and what it was scaled by."""
+        part, dtype = self.input[piece], self.input.dtype
+        if kept is not None:
+            mean, scale = (each[piece] for each in kept)
+            made = part - mean
+        else:
+            mean = self.means(part)
+            made = part - mean
+            scale = np.vecdot(made, made)[..., None]
+            scale *= dtype.type(1 / self.length)
+            scale += dtype.type(eps)
+            np.sqrt(scale, scale)
+            np.reciprocal(scale, scale)
+        made *= scale
+        return made, mean, scale
+
+
+def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
+    rows = _Rows(input, weight, bias, dims)
+    made = np.empty(rows.input.shape, input.dtype)
+    means = np.empty((*rows.input.shape[:2], 1), input.dtype)
+    scales = np.empty_like(means)
+    for piece in pieces(len(made), prod(rows.tile)):
+        part, means[piece], scales[piece] = rows.standardize(piece, eps)
+        if rows.weight is not None:
+            part *= rows.weight
+        if rows.bias is not None:
+            part += rows.bias
+        made[piece] = part
+    if workspace is not None:
+        workspace["moments"] = means, scales
+    return made.reshape(input.shape)
+
+
+def _row_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
+    rows = _Rows(input, weight, bias, dims)
+    slopes = np.ascontiguousarray(g).reshape(rows.input.shape)
+    kept = workspace.get("moments") if workspace else None
+    made = np.empty(slopes.shape, g.dtype)
+    weight_slope, bias_slope = (None if each is None else np.zeros(rows.tile, g.dtype) for each in (weight, bias))
+    for piece in pieces(len(made), prod(rows.tile)):
+        slope, out = slopes[piece], made[piece]
+        standard, _, scale = rows.standardize(piece, eps, kept)
+        if bias_slope is not None:
+            bias_slope += slope.sum(0)
+        if weight_slope is not None:
+            weight_slope += np.multiply(slope, standard, out).sum(0)
+        through = slope if rows.weight is None else slope * rows.weight
+        along = np.vecdot(through, standard)[..., None]
+        along *= g.dtype.type(1 / rows.length)
+        standard *= along
+        np.subtract(through, standard, out)
+        out -= rows.means(through)
+        out *= scale
+    return (made.reshape(input.shape), *(None if each is None else _summed_to(slope.reshape(rows.inner), each.shape)
+                                         for each, slope in ((weight, weight_slope), (bias, bias_slope))))  # fmt: skip
+
+
+def _summed_to(array: Any, shape: Any) -> Any:
+    extra = array.ndim - len(shape)
+    dims = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and array.shape[i + extra] != 1))
+    return array.sum(dims, keepdims=True).reshape(shape) if dims else array.reshape(shape)
+
+
+# --- channels: what is normalized together is spread over the batch -----------------------------------------------
+
+
+def _batches(input: Any) -> Any:
+    """``(sample, channel, place)``."""
+    return np.ascontiguousarray(input).reshape(input.shape[0], input.shape[1], -1)
+
+
+def _over_channels(dims: Dims, ndim: int) -> bool:
+    return tuple(dims) == (0, *range(2, ndim))
+
+
+def _channel_sums(rows: Any) -> Any:
+    """Sums over samples and places."""
+    return (rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)).reshape(rows.shape[:2]).sum(0)
+
+
+@kernel
+def moments(input: Any, dims: Dims) -> Any:
+    if not input.size or not _over_channels(dims, input.ndim):
+        mean = input.mean(tuple(dims), keepdims=True)
+        return mean, np.square(input - mean).mean(tuple(dims), keepdims=True)
+    rows = _batches(input)
+    share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
+    mean = _channel_sums(rows) * share
+    spread = np.zeros_like(mean)
+    for piece in pieces(len(rows), rows[0].size):
+        centered = rows[piece] - mean[:, None]
+        spread += np.vecdot(centered, centered).sum(0)
+    shape = (1, -1, *(1,) * (input.ndim - 2))
+    return mean.reshape(shape), (spread * share).reshape(shape)
+
+
+def _spread(values: Any, places: int) -> Any:
+    """A number for each channel as a row of one for each place."""
+    return np.repeat(values, places).reshape(len(values), places)
+
+
+def _affine(rows: Any, factor: Any, offset: Any) -> Any:
+    """``rows * factor + offset``, channel by channel."""
+    made = np.empty_like(rows)
+    factor, offset = _spread(factor, rows.shape[2]), _spread(offset, rows.shape[2])
+    for piece in pieces(len(rows), factor.size):
+        part = made[piece]
+        np.multiply(rows[piece], factor, part)
+        part += offset
+    return made
+
+
+def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
+    rows = _batches(input)
+    factor = 1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))
+    if weight is not None:
+        factor = factor * weight.reshape(-1)
+    offset = -mean.reshape(-1) * factor
+    if bias is not None:
+        offset = offset + bias.reshape(-1)
+    dtype = input.dtype
+    return _affine(rows, factor.astype(dtype, copy=False), offset.astype(dtype, copy=False)).reshape(input.shape)
+
+
+def _channel_slopes(slopes: Any, rows: Any, mean: Any) -> tuple[Any, Any]:
+    """Sums of the gradient, and of its products with the centred input."""
+    along, center = np.zeros_like(mean), mean[:, None]
+    for piece in pieces(len(rows), rows[0].size):
+        along += np.vecdot(rows[piece] - center, slopes[piece]).sum(0)
+    return _channel_sums(slopes), along
+
+
+def _channel_norm_backward(
+    g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float, fixed: bool
+) -> tuple[Any, Any, Any]:
+    """Gradients of input, weight and bias; ``fixed`` where mean and variance do not depend on the input."""
+    dtype, rows, slopes = g.dtype, _batches(input), _batches(g)
+    mean = mean.reshape(-1).astype(dtype, copy=False)
+    scale = (1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))).astype(dtype, copy=False)
+    total, along = _channel_slopes(slopes, rows, mean)
+    factor = scale if weight is None else scale * weight.reshape(-1).astype(dtype, copy=False)
+    if fixed:
+        made = slopes * factor[:, None]
+    else:
+        share = dtype.type(1 / (rows.shape[0] * rows.shape[2]))
+        tilt = factor * along * scale * scale * share
+        made = _affine(rows, -tilt, mean * tilt - total * factor * share)
+        spread = _spread(factor, rows.shape[2])
+        for piece in pieces(len(rows), spread.size):
+            made[piece] += slopes[piece] * spread
+    return (made.reshape(input.shape), None if weight is None else (along * scale).reshape(weight.shape),
+            None if bias is None else total.reshape(bias.shape))  # fmt: skip
+
+
+# --- the operations -----------------------------------------------------------------------------------------------
+
+
+def _norm(
+    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Dims = (), eps: float = 0.0,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    if not input.size:
+        return np.empty_like(input)
+    if mean is not None:
+        return _channel_norm(input, weight, bias, mean, variance, eps)
+    return _row_norm(input, weight, bias, dims, eps, workspace)
+
+
+KERNELS.update(batch_norm=_norm, fixed_norm=_norm, layer_norm=_norm, group_norm=_norm)
+
+
+def _nothing(*arrays: Any) -> tuple[Any, ...]:
+    """Gradients where there are no elements."""
+    return tuple(None if each is None else np.zeros_like(each) for each in arrays)
+
+
+@kernel
+@wide
+def norm_backward(
+    g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
+) -> Any:
+    if not input.size:
+        return _nothing(input, weight, bias)
+    if mean is not None:
+        return _channel_norm_backward(g, input, weight, bias, mean, variance, eps, fixed=False)
+    return _row_norm_backward(g, input, weight, bias, dims, eps, workspace)
+
+
+@kernel
+@wide
+def fixed_norm_backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
+    if not input.size:
+        return _nothing(input, weight, bias)
+    return _channel_norm_backward(g, input, weight, bias, mean, variance, eps, fixed=True)

@@ -1,0 +1,225 @@
+"""Softmax, its logarithm, and the losses of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .kernels import kernel
+from .pieces import pieces, wide
+
+_SAFE = 50.0  # what exp() of may be summed without overflow
+_FAINT = 1e-20  # sums of exponentials from which on little is lost to underflow
+_silent = np.errstate(all="ignore")
+
+
+# --- exponentials and their sums ----------------------------------------------------------------------------------
+
+
+def _last(input: Any, dim: int) -> Any:
+    """The array with ``dim`` last, contiguous, as a matrix."""
+    moved = input if dim % max(input.ndim, 1) == input.ndim - 1 else np.moveaxis(input, dim, -1)
+    return np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
+
+
+def _back(rows: Any, like: Any, dim: int) -> Any:
+    """The matrix in the shape of ``like`` again."""
+    if dim % max(like.ndim, 1) == like.ndim - 1:
+        return rows.reshape(like.shape)
+    moved = np.moveaxis(like, dim, -1).shape
+    return np.ascontiguousarray(np.moveaxis(rows.reshape(moved), -1, dim))
+
+
+def _row_sums(rows: Any) -> Any:
+    return (rows @ np.ones(rows.shape[1], rows.dtype))[:, None]
+
+
+def _exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
+    """Fill ``out`` with exponentials; return their sums, and what was subtracted before.
+
+    The largest of each row has to be subtracted only where numbers are large: finding it takes longest.
+    """
+    largest = rows.max()
+    if -_SAFE < largest < _SAFE:
+        np.exp(rows, out)
+        sums = _row_sums(out)
+        if sums.min() > _FAINT:
+            return sums, rows.dtype.type(0)
+    shift = rows.max(1, keepdims=True)
+    np.subtract(rows, shift, out)
+    np.exp(out, out)
+    return _row_sums(out), shift
+
+
+def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
+    """The array that ``compute(out, *pieces)`` fills, row by row along ``dim``."""
+    first = arrays[0]
+    if not first.size:
+        return np.empty(first.shape, first.dtype)
+    matrices = [_last(each, dim) for each in arrays]
+    made = np.empty(matrices[0].shape, first.dtype)
+    with _silent:
+        for piece in pieces(*made.shape):
+            compute(made[piece], *(each[piece] for each in matrices))
+    return _back(made, first, dim)
+
+
+# --- softmax ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def softmax(input: Any, dim: int) -> Any:
+    def compute(out: Any, rows: Any) -> None:
+        sums, _ = _exponentials(out, rows)
+        out *= np.reciprocal(sums, sums)
+
+    return _by_rows(compute, dim, input)
+
+
+@kernel
+def log_softmax(input: Any, dim: int) -> Any:
+    def compute(out: Any, rows: Any) -> None:
+        sums, shift = _exponentials(out, rows)
+        np.log(sums, sums)
+        sums += shift
+        np.subtract(rows, sums, out)
+
+    return _by_rows(compute, dim, input)
+
+
+@kernel
+@wide
+def softmax_backward(g: Any, out: Any, dim: int) -> Any:
+    def compute(made: Any, slope: Any, shares: Any) -> None:
+        np.subtract(slope, np.vecdot(slope, shares)[:, None], made)
+        made *= shares
+
+    return _by_rows(compute, dim, g, out)
+
+
+@kernel
+@wide
+def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
+    def compute(made: Any, slope: Any, logs: Any) -> None:
+        np.exp(logs, made)
+        made *= _row_sums(slope)
+        np.subtract(slope, made, made)
+
+    return _by_rows(compute, dim, g, out)
+
+
+@kernel
+def log_sum_exp(input: Any, dim: int) -> Any:
+    shape = list(input.shape)
+    shape[dim] = 1
+    if not input.size:
+        return np.empty(shape, input.dtype)
+    rows = _last(input, dim)
+    made = np.empty((len(rows), 1), input.dtype)
+    with _silent:
+        for piece in pieces(*rows.shape):
+            sums, shift = _exponentials(np.empty_like(rows[piece]), rows[piece])
+            np.log(sums, sums)
+            np.add(sums, shift, made[piece])
+    return made.reshape(shape)
+
+
+# --- classes ------------------------------------------------------------------------------------------------------
+
+
+def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int) -> tuple[Any, Any]:
+    """Flat target classes, 0 for those to ignore, and what each counts for (None: all the same)."""
+    flat = target.reshape(-1)
+    ignored = flat == ignore_index
+    some = bool(ignored.any())
+    classes = np.where(ignored, 0, flat) if some else flat
+    if classes.size and (classes.min() < 0 or classes.max() >= count):
+        raise IndexError(f"Target {int(classes[(classes < 0) | (classes >= count)][0])} is out of bounds.")
+    if weight is None:
+        return classes, (~ignored).astype(dtype) if some else None
+    weights = weight[classes].astype(dtype, copy=False)
+    return classes, np.where(ignored, dtype.type(0), weights) if some else weights
+
+
+def _places(input_shape: Any, classes: Any) -> Any:
+    """An index, for an input of shape ``(N, C, M)``, of the element of each target."""
+    batch, _, inner = input_shape
+    samples = np.arange(batch) if inner == 1 else np.arange(batch).repeat(inner)
+    return samples, classes, 0 if inner == 1 else np.tile(np.arange(inner), batch)
+
+
+def _as_three(array: Any) -> Any:
+    return array.reshape(array.shape[0], array.shape[1], -1) if array.size else array.reshape(*array.shape[:2], 0)
+
+
+def _reduced(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
+    if weights is not None:
+        losses = np.where(weights == 0, losses.dtype.type(0), losses * weights)
+    if reduction == "none":
+        return losses.reshape(target.shape)
+    total = losses.sum()
+    if reduction == "sum":
+        return total
+    with _silent:
+        return total / losses.dtype.type(losses.size if weights is None else weights.sum())
+
+
+@kernel
+def nll_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
+    three = _as_three(input)
+    classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
+    return _reduced(-three[_places(three.shape, classes)], weights, target, reduction)
+
+
+@kernel
+def cross_entropy(
+    input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    three = _as_three(input)
+    classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
+    return _reduced(log_sum.reshape(-1) - three[_places(three.shape, classes)], weights, target, reduction)
+
+
+def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
+    """The gradient of each sample's loss."""
+    if reduction == "none":
+        g = g.reshape(-1)
+    elif reduction == "mean":
+        with _silent:
+            g = g / g.dtype.type(classes.size if weights is None else weights.sum())
+    return g if weights is None else g * weights
+
+
+@kernel
+def nll_loss_backward(
+    input: Any, target: Any, weight: Any = None, shape: Any = (), reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    made = np.zeros((shape[0], shape[1], target.size // max(shape[0], 1)), input.dtype)
+    classes, weights = _classes(target, shape[1], weight, input.dtype, ignore_index)
+    made[_places(made.shape, classes)] = -_sample_slopes(input, classes, weights, reduction)
+    return made.reshape(shape)
+
+
+@kernel
+@wide
+def cross_entropy_backward(
+    g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+) -> Any:
+    """Probabilities minus one at the target, scaled sample by sample."""
+    three, sums = _as_three(input), _as_three(log_sum)
+    classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
+    slopes = _sample_slopes(g, classes, weights, reduction)
+    columns = slopes.reshape(len(three), 1, -1) if slopes.ndim else slopes
+    made = np.empty(three.shape, input.dtype)
+    with _silent:
+        for piece in pieces(len(three), three[0].size if len(three) else 1):
+            part = made[piece]
+            np.subtract(three[piece], sums[piece], part)
+            np.exp(part, part)
+            part *= columns[piece] if slopes.ndim else columns
+    made[_places(three.shape, classes)] -= slopes
+    return made.reshape(input.shape)
+
+

@@ -1,0 +1,73 @@
+"""Working through large arrays a piece at a time, so that temporaries stay in the processor's cache."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+__all__ = ["by_pieces", "pieces", "select", "wide"]
+
+PIECE = 1 << 14  # elements at a time
+
+
+def pieces(length: int, width: int = 1) -> Iterator[slice]:
+    """Slices of ``length`` rows of ``width`` elements, of a piece each."""
+    step = max(1, PIECE // max(width, 1))
+    return (slice(start, start + step) for start in range(0, length, step))
+
+
+def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
+    """The array that ``compute(out, *pieces)`` fills, from arrays of one shape."""
+    first = arrays[0]
+    made = np.empty(first.shape, first.dtype)
+    if made.size <= PIECE:
+        compute(made.reshape(-1), *(each.reshape(-1) for each in arrays))
+        return made
+    flat = [made.reshape(-1), *(each.reshape(-1) for each in arrays)]
+    for piece in pieces(made.size):
+        compute(*(each[piece] for each in flat))
+    return made
+
+
+def as_rows(array: Any, count: int) -> Any:
+    """The array as a matrix, its last ``count`` dimensions made one."""
+    shape = array.shape
+    cut = len(shape) - count
+    return array.reshape(prod(shape[:cut]), prod(shape[cut:]))
+
+
+_BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def select(mask: Any, array: Any, other: Any = None) -> Any:
+    """``where(mask, array, other or 0)`` without a branch for each element, of arrays of one dtype."""
+    bits = _BITS.get(array.dtype.itemsize)
+    if bits is None:
+        return np.where(mask, array, array.dtype.type(0) if other is None else other)
+    chosen = np.negative(mask.view(np.int8))  # all bits set, or none
+    if other is None:
+        return np.bitwise_and(array.view(bits), chosen).view(array.dtype)
+    rest = other.view(bits)
+    made = np.bitwise_xor(array.view(bits), rest)
+    made = np.bitwise_and(made, chosen)
+    return np.bitwise_xor(made, rest).view(array.dtype)
+
+
+def wide(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of a gradient that computes half precision in single."""
+
+    @functools.wraps(kernel)
+    def widened(*args: Any) -> Any:
+        given = args[0].dtype
+        if given.itemsize != 2:
+            return kernel(*args)
+        made = kernel(*(each.astype(np.float32) if getattr(each, "dtype", None) == given else each for each in args))
+        if isinstance(made, tuple):
+            return tuple(None if each is None else each.astype(given) for each in made)
+        return made.astype(given)
+
+    return widened

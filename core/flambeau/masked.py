@@ -1,0 +1,329 @@
+"""Tensors some elements of which do not count.
+
+The functions take a ``mask``, True where an element counts, or a :class:`MaskedTensor`, which brings its own.  A slice in
+which none counts gives the operation's identity: 0 for a sum, minus infinity for a maximum, NaN for a mean.
+
+>>> import flambeau as torch
+>>> x, mask = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[True, False], [True, True]])
+>>> torch.masked.sum(x, 1, mask=mask)
+tensor([1., 7.])
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from . import dtypes
+from .creation import as_tensor
+from .op import OPS, PUBLIC
+from .overrides import DisableTorchFunctionSubclass
+from ._tensor import Tensor
+
+__all__ = [
+    "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor", "log_softmax",
+    "logaddexp", "logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+]  # fmt: skip
+
+Dims = int | tuple[int, ...] | None
+
+
+# --- the functions ------------------------------------------------------------------------------------------------
+
+
+def _counted(input: Tensor, mask: Tensor | None, fill: float, dtype: Any = None) -> Tensor:
+    """The input with ``fill`` (the nearest that the dtype can hold) where it does not count."""
+    if dtype is not None:
+        input = input.to(dtype)  # type: ignore[attr-defined]
+    if mask is None:
+        return input
+    if math.isinf(fill) and input.dtype.category < dtypes.FLOATING:
+        limits = dtypes.iinfo(input.dtype)
+        fill = limits.max if fill > 0 else limits.min
+    return input.where(mask.bool(), input.new_tensor(fill))  # type: ignore
+
+
+def _all_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
+    return tuple(range(input.ndim)) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tensor:
+    counted = input.new_ones(input.shape, dtype=dtypes.bool_) if mask is None else mask.bool().expand(input.shape)  # type: ignore
+    return counted.sum(_all_dims(input, dim), keepdim)  # type: ignore[no-any-return]
+
+
+def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
+    """Let a function of a tensor and a mask take a MaskedTensor, and give one back."""
+
+    @functools.wraps(function)
+    def of_either(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
+        if not isinstance(input, MaskedTensor):
+            return function(input, *args, mask=mask, **kwargs)
+        mask = input.get_mask() if mask is None else input.get_mask() & mask  # type: ignore[operator]
+        result = function(input.get_data(), *args, mask=mask, **kwargs)
+        if result.shape == mask.shape:
+            return MaskedTensor(result, mask)
+        given = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
+        dims = _all_dims(mask, given.get("dim", next((each for each in args if isinstance(each, (int, tuple, list))), None)))
+        counted = mask.sum(dims, bool(given.get("keepdim", False))) > 0  # type: ignore[attr-defined]
+        return MaskedTensor(result, counted.reshape(result.shape))
+
+    return of_either
+
+
+@_masked
+def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The sum of the elements that count."""
+    return _counted(input, mask, 0, dtype).sum(_all_dims(input, dim), keepdim)  # type: ignore
+
+
+@_masked
+def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The product of the elements that count."""
+    made = _counted(input, mask, 1, dtype)
+    for each in sorted((each % max(input.ndim, 1) for each in _all_dims(input, dim)), reverse=True):
+        made = made.prod(each, keepdim)  # type: ignore[attr-defined]
+    return made
+
+
+@_masked
+def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The mean of the elements that count."""
+    total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    return total / _count(input, mask, dim, keepdim)  # type: ignore[no-any-return]
+
+
+@_masked
+def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The largest element that counts."""
+    return _counted(input, mask, -math.inf, dtype).amax(_all_dims(input, dim), keepdim)  # type: ignore
+
+
+@_masked
+def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The smallest element that counts."""
+    return _counted(input, mask, math.inf, dtype).amin(_all_dims(input, dim), keepdim)  # type: ignore
+
+
+@_masked
+def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Where the largest element that counts is; in the dtype of the input."""
+    return _counted(input, mask, -math.inf, dtype).argmax(dim, keepdim).to(dtype or input.dtype)  # type: ignore
+
+
+@_masked
+def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Where the smallest element that counts is; in the dtype of the input."""
+    return _counted(input, mask, math.inf, dtype).argmin(dim, keepdim).to(dtype or input.dtype)  # type: ignore
+
+
+@_masked
+def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The median (the lower one of two) of the elements that count."""
+    return _counted(input, mask, math.nan, dtype).nanmedian(dim, keepdim).values  # type: ignore
+
+
+@_masked
+def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of the exponentials of the elements that count."""
+    return _counted(input, mask, -math.inf, dtype).logsumexp(_all_dims(input, dim), keepdim)  # type: ignore
+
+
+@_masked
+def norm(
+    input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The norm of order ``ord`` of the elements that count."""
+    ord = 2.0 if ord is None else ord
+    return _counted(input, mask, math.inf if ord < 0 else 0, dtype).norm(ord, _all_dims(input, dim), keepdim)  # type: ignore
+
+
+@_masked
+def var(
+    input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The variance of the elements that count: their squared distances from the mean, over their number less ``correction``."""
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    input = input.to(dtype) if dtype is not None else input  # type: ignore[attr-defined]
+    dims = _all_dims(input, dim)
+    centred = _counted(input - mean(input, dims, keepdim=True, mask=mask), mask, 0)
+    squares = (centred * centred.conj()).sum(dims, keepdim)  # type: ignore[attr-defined]
+    made = squares / (_count(input, mask, dims, keepdim) - correction).clamp(0)
+    return made.real if made.is_complex() else made  # type: ignore
+
+
+@_masked
+def std(
+    input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None, keepdim: bool = False,
+    dtype: Any = None, mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The standard deviation of the elements that count."""
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore
+
+
+@_masked
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Running sums, over the elements that count."""
+    return _counted(input, mask, 0, dtype).cumsum(dim)  # type: ignore
+
+
+@_masked
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Running products, over the elements that count."""
+    return _counted(input, mask, 1, dtype).cumprod(dim)  # type: ignore
+
+
+@_masked
+def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Softmax among the elements that count; 0 for the others."""
+    return _counted(input, mask, -math.inf, dtype).softmax(dim)  # type: ignore
+
+
+@_masked
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Log-softmax among the elements that count; minus infinity for the others."""
+    return _counted(input, mask, -math.inf, dtype).log_softmax(dim)  # type: ignore
+
+
+@_masked
+def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Softmax of the negatives of the elements that count; 0 for the others."""
+    return (-_counted(input, mask, math.inf, dtype)).softmax(dim)  # type: ignore
+
+
+@_masked
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The elements that count over their norm along ``dim``; 0 for the others."""
+    size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _counted(input, mask, 0, dtype) / size.clamp(min=eps)
+
+
+def logaddexp(
+    input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
+) -> Tensor:
+    """``log(exp(input) + exp(other))`` of the elements that count; minus infinity where neither does."""
+    return PUBLIC["logaddexp"](  # type: ignore[no-any-return]
+        _counted(input, input_mask, -math.inf, dtype), _counted(other, other_mask, -math.inf, dtype))
+
+
+# --- the tensor ---------------------------------------------------------------------------------------------------
+
+
+class MaskedTensor(Tensor):
+    """A tensor with a mask of its shape, True where an element counts.
+
+    Functions of single elements and views keep the mask; two masked tensors have to have the same one; reductions are those
+    of this module.
+
+    Raises:
+        TypeError: ``mask`` is not a bool tensor, or ``data`` no tensor.
+        ValueError: their shapes differ, or two masked tensors that meet have different masks.
+
+    >>> import flambeau as torch
+    >>> torch.masked.masked_tensor(torch.tensor([1.0, 2.0]), torch.tensor([True, False]))
+    MaskedTensor(
+      [  1.0000,       --]
+    )
+    """
+
+    _mask: Tensor
+
+    def __new__(cls, data: Tensor, mask: Tensor, requires_grad: bool = False) -> MaskedTensor:
+        if not isinstance(data, Tensor) or isinstance(data, MaskedTensor):
+            raise TypeError("data must be a Tensor")
+        if not isinstance(mask, Tensor) or mask.dtype is not dtypes.bool_:
+            raise TypeError("mask must be a Tensor with dtype bool")
+        if data.shape != mask.shape:
+            raise ValueError("data.shape and mask.shape must be equal")
+        made: MaskedTensor = data._as(cls)
+        made._mask = mask
+        if requires_grad:
+            made.requires_grad_()
+        return made
+
+    def __init__(self, data: Tensor, mask: Tensor, requires_grad: bool = False) -> None:
+        pass
+
+    def get_data(self) -> Tensor:
+        """All elements, those that do not count included."""
+        return self._as(Tensor)  # type: ignore[no-any-return]
+
+    def get_mask(self) -> Tensor:
+        """The mask."""
+        return self._mask
+
+    def to_tensor(self, value: float) -> Tensor:
+        """The elements, with ``value`` where they do not count."""
+        return _counted(self.get_data(), self._mask, value)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func.__name__
+        if name in _REDUCTIONS:
+            return _REDUCTIONS[name](*args[:1], **_named(name, args[1:]), **kwargs)
+        masks = [each._mask for each in args if isinstance(each, MaskedTensor)]
+        plain = [each.get_data() if isinstance(each, MaskedTensor) else each for each in args]
+        with DisableTorchFunctionSubclass():
+            result = func(*plain, **kwargs)
+            record = OPS.get(name)
+            if record is not None and record.view:
+                return MaskedTensor(result, func(masks[0], *args[1:], **kwargs))
+            if any(not bool((each == masks[0]).all()) for each in masks[1:]):  # type: ignore[union-attr]
+                raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
+            if not isinstance(result, Tensor) or result.shape != masks[0].shape:
+                raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: [MaskedTensor]")
+            return MaskedTensor(result, masks[0])
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        def shown(data: Any, mask: Any) -> Any:
+            if not isinstance(data, list):
+                return "--".rjust(8) if not mask else f"{data:8.4f}" if isinstance(data, float) else str(data)
+            return [shown(*each) for each in zip(data, mask, strict=True)]
+
+        def lines(rows: Any, indent: str) -> str:
+            if not rows or not isinstance(rows[0], list):
+                return f"{indent}[{', '.join(rows)}]"
+            return f"{indent}[\n" + ",\n".join(lines(each, indent + "  ") for each in rows) + f"\n{indent}]"
+
+        rows = shown(self.get_data().tolist(), self._mask.tolist())  # type: ignore[attr-defined]
+        if not self.ndim:
+            return f"MaskedTensor({rows}, {bool(self._mask)})"
+        return f"MaskedTensor(\n{lines(rows, '  ')}\n)"
+
+
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": sum, "mean": mean, "prod": prod, "amax": amax, "amin": amin, "argmax": argmax, "argmin": argmin, "var": var, "std": std,
+    "norm": norm, "median": median, "logsumexp": logsumexp, "cumsum": cumsum, "cumprod": cumprod, "softmax": softmax,
+    "log_softmax": log_softmax,
+}  # fmt: skip
+
+
+def _named(name: str, args: Any) -> dict[str, Any]:
+    """The positional arguments of a reduction, by name."""
+    return dict(zip(OPS[name].param_names, args, strict=False)) if name in OPS else {}
+
+
+for _name, _function in _REDUCTIONS.items():
+    setattr(MaskedTensor, _name, _function)
+
+
+def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
+    """A MaskedTensor with a copy of ``data``."""
+    return MaskedTensor(as_tensor(data).clone().detach(), as_tensor(mask), requires_grad)  # type: ignore[attr-defined]
+
+
+def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
+    """``data`` and ``mask`` as a MaskedTensor, with the history of ``data``."""
+    return MaskedTensor(as_tensor(data), as_tensor(mask))
+
+
+def is_masked_tensor(obj: Any, /) -> bool:
+    """Whether ``obj`` is a MaskedTensor."""
+    return isinstance(obj, MaskedTensor)

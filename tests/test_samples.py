@@ -61,7 +61,7 @@ def test_views_share_memory(sample):
     base, *rest = [torch.tensor(each) for each in sample.arrays(np, sample.dtypes[0])]
     made = sample.call(torch, base, *rest)
     view = made if isinstance(made, torch.Tensor) else made[0]
-    if 0 not in view.stride():  # PyTorch refuses to write where several elements are one
+    if view.numel() <= base.numel():  # PyTorch refuses to write where several elements are one
         with torch.no_grad():
             view.detach().fill_(77.0)
         assert (torch.view_as_real(base) if base.is_complex() else base).eq(77.0).any() or not base.numel()

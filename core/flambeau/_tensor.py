@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import autograd as _autograd
 from . import dtypes
+from .autograd.engine import run_scalar
 from .autograd.modes import _grad
 from .autograd.node import Node, Output, add_leaf_hook
 from .devices import Kind, device
@@ -314,12 +315,19 @@ class Tensor(Members):
         inputs: Any = None, retain_variables: bool | None = None,
     ) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
+        if gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind:
+            if isinstance(self._node, Node) and self._node.outputs is None and self._array.shape == ():
+                if self._kind.dtype.category == dtypes.FLOATING:  # the usual loss: no more to be checked
+                    run_scalar(self, bool(retain_graph))
+                    return
         _autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 
     def detach(self) -> Tensor:
         """A tensor that shares this one's memory and version but has no history."""
         made = alias(self)
         made._storage = self._storage or self._own_storage()
+        if not self._kind.backend.mutable:
+            made._storage.link(made, self)
         return made
 
     def detach_(self) -> Tensor:
@@ -337,8 +345,9 @@ class Tensor(Members):
         made: Tensor = alias(self)
         if self._kind.backend.mutable:
             made._storage = None  # the same memory, with a version of its own
-        elif self._storage is None:
-            made._storage = self._own_storage()
+        else:
+            made._storage = (self._storage or self._own_storage()).twin()
+            made._storage.link(made, self)
         return made
 
     @data.setter

@@ -178,7 +178,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     whether they are is one comparison by identity.
     """
 
-    __slots__ = ("F", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars")
+    __slots__ = ("F", "_one", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars")
     __hash__ = object.__hash__
 
     def __init__(self, dtype: dtype, device: device, backend: Backend) -> None:
@@ -194,6 +194,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         self.scalars = _SCALARS_THAT_FIT[dtype.category]
         self.constants: dict[Any, Any] = {}
         self.F = Kernels(self)
+        self._one: Any = None
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         from .op import resolve
@@ -214,12 +215,11 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     @property
     def one(self) -> Any:
         """A 0-d tensor holding 1."""
-        found = self.constants.get(1)
-        if found is None:
+        if self._one is None:
             from .op import constant
 
-            found = constant(1, self)
-        return found
+            self._one = constant(1, self)
+        return self._one
 
 
 class Kernels:

@@ -510,6 +510,14 @@ def _saves_source(record: Op) -> list[str]:
     return lines
 
 
+def _saved(name: str, record: Op) -> str:
+    """A saved tensor as a node keeps it: (tensor, its array, its version), or what a saved-tensors hook makes of it."""
+    if record.variadic:
+        return f"[save(each) for each in {name}]"
+    version = f"(0 if {name}._storage is None else {name}._storage.version)"
+    return f"(({name}, {name}._array, {version}) if not (SAVE_HOOKS or {name}._inference) else save({name}))"
+
+
 def _any_requires(record: Op, names: Sequence[str]) -> str:
     if record.variadic or record.joint:
         return "True"
@@ -686,9 +694,11 @@ def several(record: Op, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Ten
         results = [wrap(each, kind) for each, kind in zip(arrays, kinds, strict=True)]
     if record.view:
         storage = tensors[0]._storage or tensors[0]._own_storage()
-        for each in results:
+        for number, each in enumerate(results):
             each._storage = storage
-            each._view = (tensors[0], None, params, _grad.get())
+            each._view = (tensors[0], None, (record.name, number, params), _grad.get())
+            if not each._kind.backend.mutable:
+                storage.add_view(each)
     return result_type(record)(results)
 
 
@@ -712,7 +722,7 @@ from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(
     FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
-    several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, save=save, save_output=save_output,
+    several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save, save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
     tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind,
 )  # fmt: skip

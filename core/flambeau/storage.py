@@ -28,8 +28,8 @@ class Storage:
         views = self.views
         views.append(weakref.ref(view))
         if len(views) > self._prune_at:
-            self.views = [each for each in views if each() is not None]
-            self._prune_at = 2 * len(self.views) + 16
+            views[:] = [each for each in views if each() is not None]
+            self._prune_at = 2 * len(views) + 16
 
     def refresh_history(self, root: Tensor, except_for: Tensor) -> None:
         """After a recorded write through one view: bring the others to the root's new history."""
@@ -40,14 +40,26 @@ class Storage:
             if view is not None and view is not except_for and view._view is not None and _root_of(view) is root:
                 regenerate(view)
 
+    # --- where arrays are immutable ---
+
+    def link(self, alias: Tensor, source: Tensor) -> None:
+        """Let two tensors have the same memory, though neither is a view of the other."""
+        alias.__dict__["_shares"] = source
+        self.add_view(alias)
+
+    def twin(self) -> Storage:
+        """A storage of the same memory with a version of its own."""
+        made = Storage()
+        made.views = self.views
+        return made
+
     def replace(self, target: Tensor, array: Any) -> None:
-        """Where arrays are immutable: give ``target`` its new array, and replay all views of the memory."""
+        """Give ``target`` its new array, and replay all that shares its memory."""
         root = _put_back(target, array)
         for reference in self.views:
-            view = reference()
-            if view is not None and view._view is not None and _root_of(view) is root:
-                parent, record, params, _ = view._view
-                view._array = _replay(parent, record, params, view)
+            each = reference()
+            if each is not None and _memory_root(each) is root:
+                each._array = _replay(each)
 
 
 def _root_of(view: Tensor) -> Tensor:
@@ -56,17 +68,49 @@ def _root_of(view: Tensor) -> Tensor:
     return view
 
 
-def _put_back(view: Tensor, array: Any) -> Tensor:
-    """Write an immutable view's new array into its parent, and so on up to the root."""
-    view._array = array
-    if view._view is None:
-        return view
+def _memory_root(tensor: Tensor) -> Tensor:
+    while True:
+        source = tensor.__dict__.get("_shares")
+        if source is None:
+            if tensor._view is None:
+                return tensor
+            source = tensor._view[0]
+        tensor = source
+
+
+def _how(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
+    """How a view came about: its parent, the view operation, its parameters, and which of several results it is."""
+    assert view._view is not None
     parent, record, params, _ = view._view
-    return _put_back(parent, parent._kind.F.view_scatter(parent._array, array, record.name, params))
+    if record is not None:
+        return parent, record.name, params, None
+    if not params:
+        raise RuntimeError(f"the {view._kind.backend.name} backend cannot write through this view: its arrays are immutable")
+    name, number, params = params
+    return parent, name, params, number
 
 
-def _replay(parent: Tensor, record: Any, params: tuple[Any, ...], view: Tensor) -> Any:
-    return parent._kind[record.name][0](parent._array, *params)
+def _put_back(tensor: Tensor, array: Any) -> Tensor:
+    """Write a tensor's new array into what it shares memory with, and so on up to the root."""
+    from .ops.views import put_view
+
+    tensor._array = array
+    source = tensor.__dict__.get("_shares")
+    if source is not None:
+        return _put_back(source, array)
+    if tensor._view is None:
+        return tensor
+    parent, name, params, number = _how(tensor)
+    return _put_back(parent, put_view(parent._kind, parent._array, array, name, params, number))
+
+
+def _replay(tensor: Tensor) -> Any:
+    source = tensor.__dict__.get("_shares")
+    if source is not None:
+        return source._array
+    parent, name, params, number = _how(tensor)
+    made = parent._kind[name][0](parent._array, *params)
+    return made if number is None else made[number]
 
 
 # --- the public faces ---------------------------------------------------------------------------------------------
@@ -284,6 +328,8 @@ def flat_memory(tensor: Tensor) -> Tensor:
     """All memory that a tensor is a view of, as a one-dimensional tensor that shares it."""
     from ._tensor import wrap
 
+    if not tensor._kind.backend.mutable:
+        return _memory_root(tensor).detach().view(-1)  # type: ignore[attr-defined, no-any-return]
     flat = wrap(tensor._kind.backend.root(tensor._array)[0], tensor._kind)
     flat._storage = tensor._storage or tensor._own_storage()
     return flat

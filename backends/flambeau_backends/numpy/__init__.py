@@ -13,7 +13,8 @@ import numpy as np
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
-from . import kernels, kernels_activation, kernels_conv, kernels_nn, kernels_norm, kernels_pool, kernels_softmax  # noqa: F401
+from . import threads
+from . import kernels, kernels_activation, kernels_conv, kernels_nn, kernels_norm, kernels_pool, kernels_softmax, kernels_special  # noqa: F401
 
 __all__ = ["NumpyBackend"]
 

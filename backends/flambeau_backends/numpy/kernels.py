@@ -214,6 +214,39 @@ def addmm(bias: Any, input: Any, mat2: Any) -> Any:
     return np.add(made, bias, made) if np.broadcast_shapes(bias.shape, made.shape) == made.shape else made + bias
 
 
+# --- indexing -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def index(input: Any, index: Any) -> Any:
+    return input[index]
+
+
+for _name in ("select", "slice", "unsqueeze", "alias"):
+    KERNELS[f"getitem_{_name}"] = index
+
+
+@kernel
+def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
+    made = np.zeros(shape, input.dtype)
+    made[index] = input
+    return made
+
+
+@kernel
+def setitem(input: Any, value: Any, index: Any) -> Any:
+    made = input.copy()
+    made[index] = value
+    return made
+
+
+@kernel
+def pad_to(input: Any, shape: Any) -> Any:
+    if input.shape == tuple(shape):
+        return input
+    return getitem_backward(input, shape, tuple(map(slice, input.shape)))
+
+
 # --- scattering ---------------------------------------------------------------------------------------------------
 
 

@@ -9,9 +9,7 @@ import numpy as np
 from flambeau.ops import error_function
 
 from .kernels import kernel
-from .pieces import by_pieces, select, wide
-
-_silent = np.errstate(over="ignore", invalid="ignore", under="ignore")
+from .pieces import by_pieces, select, silent, wide
 
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
@@ -44,7 +42,7 @@ def _sigmoid(out: Any, x: Any) -> None:
 
 @kernel
 def sigmoid(input: Any) -> Any:
-    with _silent:
+    with silent():
         return by_pieces(_sigmoid, input)
 
 
@@ -54,7 +52,7 @@ def silu(input: Any) -> Any:
         _sigmoid(out, x)
         out *= x
 
-    with _silent:
+    with silent():
         return by_pieces(compute, input)
 
 
@@ -69,7 +67,7 @@ def silu_backward(g: Any, input: Any) -> Any:
         out *= rest
         out *= slope
 
-    with _silent:
+    with silent():
         return by_pieces(compute, g, input)
 
 
@@ -136,7 +134,7 @@ def gelu_backward(g: Any, input: Any) -> Any:
         out += density
         out *= slope
 
-    with _silent:
+    with silent():
         return by_pieces(compute, g, input)
 
 
@@ -160,7 +158,7 @@ def gelu_tanh(input: Any) -> Any:
         out *= x
         out *= x.dtype.type(0.5)
 
-    with _silent:
+    with silent():
         return by_pieces(compute, input)
 
 
@@ -181,5 +179,5 @@ def gelu_tanh_backward(g: Any, input: Any) -> Any:
         out *= slope
         out *= x.dtype.type(0.5)
 
-    with _silent:
+    with silent():
         return by_pieces(compute, g, input)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from .kernels import kernel
-from .pieces import pieces, wide
+from .pieces import pieces, silent, wide
 
 _SAFE = 50.0  # what exp() of may be summed without overflow
 _FAINT = 1e-20  # sums of exponentials from which on little is lost to underflow
-_silent = np.errstate(all="ignore")
 
 
 # --- exponentials and their sums ----------------------------------------------------------------------------------
@@ -60,7 +59,7 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
         return np.empty(first.shape, first.dtype)
     matrices = [_last(each, dim) for each in arrays]
     made = np.empty(matrices[0].shape, first.dtype)
-    with _silent:
+    with silent():
         for piece in pieces(*made.shape):
             compute(made[piece], *(each[piece] for each in matrices))
     return _back(made, first, dim)
@@ -118,7 +117,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
         return np.empty(shape, input.dtype)
     rows = _last(input, dim)
     made = np.empty((len(rows), 1), input.dtype)
-    with _silent:
+    with silent():
         for piece in pieces(*rows.shape):
             sums, shift = _exponentials(np.empty_like(rows[piece]), rows[piece])
             np.log(sums, sums)
@@ -162,7 +161,7 @@ def _reduced(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
     total = losses.sum()
     if reduction == "sum":
         return total
-    with _silent:
+    with silent():
         return total / losses.dtype.type(losses.size if weights is None else weights.sum())
 
 
@@ -187,7 +186,7 @@ def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
     if reduction == "none":
         g = g.reshape(-1)
     elif reduction == "mean":
-        with _silent:
+        with silent():
             g = g / g.dtype.type(classes.size if weights is None else weights.sum())
     return g if weights is None else g * weights
 
@@ -213,7 +212,7 @@ def cross_entropy_backward(
     slopes = _sample_slopes(g, classes, weights, reduction)
     columns = slopes.reshape(len(three), 1, -1) if slopes.ndim else slopes
     made = np.empty(three.shape, input.dtype)
-    with _silent:
+    with silent():
         for piece in pieces(len(three), three[0].size if len(three) else 1):
             part = made[piece]
             np.subtract(three[piece], sums[piece], part)

@@ -47,7 +47,7 @@ KERNELS["pairs_of_complex"] = view_as_real
 @kernel
 def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
     made = input.copy()
-    shown = KERNELS[view](made, *params) if view in _MEMORY_VIEWS else OPS[view].forward(np, made, *params)
+    shown = KERNELS[view](made, *params) if view in KERNELS else OPS[view].forward(np, made, *params)
     shown[...] = value
     return made
 

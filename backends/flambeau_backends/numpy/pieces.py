@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["by_pieces", "pieces", "select", "wide"]
+__all__ = ["by_pieces", "pieces", "select", "silent", "wide"]
 
-PIECE = 1 << 14  # elements at a time
+PIECE = 1 << 15  # elements at a time
+silent = functools.partial(np.errstate, all="ignore")  # infinities come without a warning, as in PyTorch
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:

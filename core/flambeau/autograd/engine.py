@@ -21,7 +21,7 @@ from .saved import anomaly, unpack_array, unpack_tensor
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["anomaly", "current_task", "run", "unpack_array", "unpack_tensor"]
+__all__ = ["anomaly", "current_task", "run", "run_scalar", "unpack_array", "unpack_tensor"]
 
 wrap: Callable[[Any, Kind], Tensor]  # set by the module that defines Tensor
 current_task: ContextVar[Task | None] = ContextVar("current_backward", default=None)
@@ -64,8 +64,21 @@ def run(
         _grad.set(previous)
 
 
+def run_scalar(output: Tensor, retain_graph: bool) -> None:
+    """``run`` from one recorded output of one element, on arrays, to all leaves: what a training step asks for."""
+    if survey["wanted"] or anomaly["enabled"] or tangents["levels"]:
+        run([(output._node, output._kind.one)], retain_graph=retain_graph)
+        return
+    task = Task(False, False, retain_graph)
+    task.alone = True
+    task.drain(output._node, output._kind.one._array)
+    task.finish(())
+
+
 class Task:
     """One backward pass: the gradients that wait for their node, in a heap by ``seq``."""
+
+    alone = False  # whether the modes for user code are still to be set, because nothing has called for them yet
 
     # Set by ``survey``:
     surveyed = False
@@ -83,6 +96,16 @@ class Task:
         self.heap: list[tuple[int, Node]] = []
         self.pending: dict[Node, Any] = {}  # a gradient, or a list of them for a node with several outputs
         self.leaves: dict[Tensor, Any] = {}
+
+    def with_modes(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call something that may run user code, in the modes that ``run`` sets for a whole pass."""
+        previous, token = _grad.get(), current_task.set(self)
+        _grad.set(False)
+        try:
+            return function(*args)
+        finally:
+            current_task.reset(token)
+            _grad.set(previous)
 
     # --- which part of the graph to run ---
 
@@ -134,19 +157,19 @@ class Task:
             waiting = self.leaves.get(edge)
             self.leaves[edge] = gradient if waiting is None else waiting + gradient
 
-    def drain(self) -> None:
-        """Run nodes on raw arrays until none waits.  This loop is the price of a backward."""
+    def drain(self, node: Any = None, gradient: Any = None) -> None:
+        """Run nodes on raw arrays, from ``node`` on, until none waits.  This loop is the price of a backward."""
         heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
-        node: Any = None
-        gradient: Any = None
         while node is not None or heap:
             if node is None:
                 node = heappop(heap)[1]
                 gradient = pending.pop(node)
-            if node.hooks is not None or node.outputs is not None:
-                gradients = self.step(node, gradient)
-            else:
+            if node.hooks is None and node.outputs is None:
                 gradients = node.apply(node.kind.F, gradient, unpack_array)
+            elif self.alone and (node.hooks is not None or node.takes_tensors):
+                gradients = self.with_modes(self.step, node, gradient)
+            else:
+                gradients = self.step(node, gradient)
             if release and node.saves:
                 node.release()
             edges, node = node.edges, None
@@ -217,6 +240,8 @@ class Task:
                 if type(gradient) is not kind.array_type:
                     gradient = kind.backend.wrap(gradient)
                 leaf._grad = wrap(gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient), kind)
+            elif self.alone and leaf._has_hooks:
+                self.with_modes(self.finish_leaf, leaf, gradient)
             else:
                 self.finish_leaf(leaf, gradient)
         for each in inputs:

@@ -153,14 +153,21 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
         raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
                            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
                            f"{list(tangent.shape)}.")  # fmt: skip
+    _set(tensor, level, tangent)
+
+
+def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
     tensor.__dict__.setdefault("_tangents", {})[level] = tangent
     level.members.append(weakref.ref(tensor))
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
-    """The tensor's tangent of this level, or None.  A view finds its own in that of its base."""
-    found = tensor.__dict__.get("_tangents", {}).get(level)
-    if found is None and tensor._view is not None:
+    """The tensor's tangent of this level, or None.  A view of which nothing is known finds its own in that of its base."""
+    table = tensor.__dict__.get("_tangents", {})
+    if level in table:
+        return table[level]
+    found = None
+    if tensor._view is not None:
         parent, record, params, _ = tensor._view
         whole = None if record is None else tangent_of(parent, level)
         if whole is not None:
@@ -173,7 +180,7 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
     """The tensor without its tangent of this level."""
     with _hidden([tensor], level):
         primal: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
-    primal._view = None  # a view would find its tangent in the dual's
+    _set(primal, level, None)
     return primal
 
 
@@ -183,6 +190,13 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
         tangent = tangent_of(source, level)
         if tangent is not None:
             set_tangent(target, level, tangent)
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """The tensor without its history, but with its tangents."""
+    made = tensor.detach()
+    copy_tangents(tensor, made)
+    return made
 
 
 def innermost_level(tensors: Sequence[Any]) -> Level | None:
@@ -205,7 +219,7 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
     held = [(each.__dict__["_tangents"], tangent) for each, tangent in zip(tensors, found, strict=True) if tangent is not None]
     outermost = level is levels[0]
     for table, _ in held:
-        table.pop(level, None)
+        table[level] = None
     if outermost:  # nothing that is computed meanwhile has tangents
         inner, _open["levels"] = _open["levels"], 0
         return_to_fast_path()
@@ -285,7 +299,7 @@ def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: li
         if each is not None and not isinstance(each, Tensor):
             each = constant_of(each, tensors)
         elif tangent is not None and not each._requires_grad:
-            each = each.detach().requires_grad_()
+            each = detached(each).requires_grad_()
         inputs.append(each)
     arrays, kinds = [each._array for each in results], tuple(each._kind for each in results)
     if not op.results and not op.many:

@@ -183,6 +183,8 @@ def plain_of(kind: Kind) -> Kind:
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
     """The tensor inside ``level``: with dimension ``dim`` hidden as the batch, or, without one, the same for all."""
     kind = tensor._kind
+    if level in levels_of(kind):
+        return tensor
     levels = tuple(sorted((*levels_of(kind), level), key=lambda each: each.number))
     made = with_levels(plain_of(kind), levels)
     position = levels.index(level)

@@ -27,6 +27,7 @@ from . import (  # noqa: F401
     loss,
     matrix,
     memory,
+    miscellany,
     normal,
     normalization,
     padding,

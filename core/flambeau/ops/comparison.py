@@ -13,12 +13,17 @@ def _compare(name: str, forward: Any, doc: str, *aliases: str) -> Any:
     return op(name, forward, promote="compare", inplace=True, aliases=aliases, dunders=(f"__{name}__",), doc=doc)
 
 
+def _ordered(xp: Any, array: Any) -> Any:
+    """The standard has no order of booleans."""
+    return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
+
+
 eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "``input == other``, element by element.")
 ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "``input != other``.", "not_equal")
-lt = _compare("lt", lambda xp, input, other: xp.less(input, other), "``input < other``.", "less")
-le = _compare("le", lambda xp, input, other: xp.less_equal(input, other), "``input <= other``.", "less_equal")
-gt = _compare("gt", lambda xp, input, other: xp.greater(input, other), "``input > other``.", "greater")
-ge = _compare("ge", lambda xp, input, other: xp.greater_equal(input, other), "``input >= other``.", "greater_equal")
+lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "``input < other``.", "less")
+le = _compare("le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "``input <= other``.", "less_equal")
+gt = _compare("gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), "``input > other``.", "greater")
+ge = _compare("ge", lambda xp, input, other: xp.greater_equal(_ordered(xp, input), _ordered(xp, other)), "``input >= other``.", "greater_equal")
 
 
 # --- the larger, the smaller, the chosen --------------------------------------------------------------------------

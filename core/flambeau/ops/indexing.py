@@ -60,7 +60,7 @@ def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> A
 def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
     """Sum values by position, without scattering: sort, cumulate, take differences."""
     order = xp.argsort(positions)
-    sums = xp.concat([xp.zeros((1,), dtype=values.dtype), xp.cumulative_sum(xp.take(values, order))])
+    sums = xp.concat([xp.zeros((1,), dtype=values.dtype), xp.cumulative_sum(xp.take(values, order), dtype=values.dtype)])
     bounds = xp.searchsorted(xp.take(positions, order), xp.arange(size + 1))
     ends = xp.take(sums, bounds)
     return ends[1:] - ends[:-1]
@@ -222,9 +222,9 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     storage = self._storage or self._own_storage()
     try:
         if kind.backend.mutable:
-            kind.F.setitem_in_place(self._array, _fitting(value._array, self._array, raw), raw)
+            kind.F.setitem_in_place(self._array, _fitting(kind, value._array, self._array, raw), raw)
         else:
-            storage.replace(self, kind.F.setitem(self._array, value._array, raw))
+            storage.replace(self, kind.F.setitem(self._array, _fitting(kind, value._array, self._array, raw), raw))
     except (IndexError, ValueError) as error:
         raise _set_problem(self, raw, value, error) from None
     storage.version += 1
@@ -233,11 +233,11 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         give_history(self, recorded, storage)
 
 
-def _fitting(value: Any, target: Any, index: Any) -> Any:
+def _fitting(kind: Any, value: Any, target: Any, index: Any) -> Any:
     """Drop leading dimensions of length 1 that the indexed place does not have, as PyTorch does."""
     if not value.ndim or value.shape[0] != 1:
         return value
-    ndim = index_array(target, index).ndim
+    ndim = kind.F.index(target, index).ndim
     while value.ndim > ndim and value.shape[0] == 1:
         value = value[0]
     return value

@@ -117,10 +117,8 @@ def _resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     for each in shape:
         count *= each
     if offset + count > flat.shape[0]:
-        grown = backend.on(self.device.index).empty((offset + count,), dtype=self._kind.raw_dtype)
-        if flat.shape[0]:
-            grown[: flat.shape[0]] = flat
-        flat = grown
+        xp = backend.on(self.device.index)
+        flat = xp.concat([flat, xp.empty((offset + count - flat.shape[0],), dtype=self._kind.raw_dtype)])
         self._storage = None
     self._array = backend.as_strided(flat, shape, contiguous_strides(shape), offset)
     self._bump_version()

@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..op import OPS, composite, op, result_type
 from .._tensor import Tensor
+from .standard import look
 from .views import wrap_dim
 
 
@@ -94,9 +95,10 @@ _prod = op(
 def _shifted_forward(xp: Any, input: Any, /, dim: int, by: int) -> Any:
     one = [slice(None)] * input.ndim
     one[dim] = slice(0, 1)
-    ones = xp.ones_like(input[tuple(one)])
+    ones = xp.ones_like(look(xp, input, tuple(one)))
     one[dim] = slice(0, -1) if by > 0 else slice(1, None)
-    parts = [ones, input[tuple(one)]] if by > 0 else [input[tuple(one)], ones]
+    rest = look(xp, input, tuple(one))
+    parts = [ones, rest] if by > 0 else [rest, ones]
     return xp.concat(parts, axis=dim)
 
 

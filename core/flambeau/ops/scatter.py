@@ -7,6 +7,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..op import composite, op
+from .standard import look, overwrite
 from .indexing import _check_gather, _scatter_add, scatter_add
 from .views import diagonal, wrap_dim
 
@@ -30,19 +31,8 @@ def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
 def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
     """The last write to a place wins, as if the writes came one after another."""
     place = xp.reshape(_positions(xp, index, dim, input.shape), (-1,))
-    source = xp.reshape(src[tuple(slice(0, each) for each in index.shape)], (-1,))
-    order = xp.argsort(place, stable=True)
-    ordered = xp.take(place, order)
-    size = 1
-    for each in input.shape:
-        size *= each
-    last = xp.searchsorted(ordered, xp.arange(size, dtype=ordered.dtype), side="right") - 1
-    clipped = xp.where(last < 0, xp.zeros_like(last), last)
-    hit = (last >= 0) & (xp.take(ordered, clipped) == xp.arange(size, dtype=ordered.dtype)) if place.shape[0] else xp.zeros(size, dtype=xp.bool)
-    flat = xp.reshape(input, (-1,))
-    if not place.shape[0]:
-        return xp.asarray(input, copy=True)
-    return xp.reshape(xp.where(hit, xp.take(source, xp.take(order, clipped)), flat), input.shape)
+    source = xp.reshape(look(xp, src, tuple(slice(0, each) for each in index.shape)), (-1,))
+    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), place, source), input.shape)
 
 
 _scatter = op(

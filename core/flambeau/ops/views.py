@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..op import composite, op
 from .._tensor import Tensor, alias
+from .standard import look, overwrite, put
 
 __all__ = ["as_shape", "inferred_shape", "wrap_dim"]
 
@@ -56,7 +57,7 @@ def _view(name: str, forward: Any, rule: Any, **options: Any) -> Any:
 # --- shapes -------------------------------------------------------------------------------------------------------
 
 _reshaped = _view(
-    "view", lambda xp, input, /, shape: xp.reshape(input, shape, copy=False),
+    "view", lambda xp, input, /, shape: xp.reshape(input, shape),
     lambda F, g, input_shape: F.reshape(g, input_shape), method=False,
 )  # fmt: skip
 _copied_shape = op(
@@ -194,7 +195,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(_expand_method(each, shape) for each in tensors)
 
 
-_squeezed = _view("squeeze", lambda xp, input, /, shape: xp.reshape(input, shape, copy=False),
+_squeezed = _view("squeeze", lambda xp, input, /, shape: xp.reshape(input, shape),
                   lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
 _unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input, axis=dim),
                     lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
@@ -469,7 +470,8 @@ def _diagonal_forward(xp: Any, input: Any, /, offset: int = 0, dim1: int = 0, di
     moved = xp.permute_dims(input, (*rest, dim1, dim2))
     flat = xp.reshape(moved, (*moved.shape[:-2], rows * columns))
     start = offset if offset >= 0 else -offset * columns
-    return flat[..., start : start + length * (columns + 1) : columns + 1][..., :length]
+    every = look(xp, flat, (..., slice(start, start + length * (columns + 1), columns + 1)))
+    return look(xp, every, (..., slice(0, length)))
 
 
 _diagonal = _view(
@@ -478,16 +480,32 @@ _diagonal = _view(
 )  # fmt: skip
 
 
-def _put_view(xp: Any, input: Any, value: Any, /, view: str, params: tuple[Any, ...]) -> Any:
+def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None = None) -> Any:
     from ..op import OPS
 
-    made = xp.asarray(input, copy=True)
-    OPS[view].forward(xp, made, *params)[...] = value
-    return made
+    if view in _WHOLE:
+        return OPS[_WHOLE[view]].forward(xp, value)
+    places = xp.reshape(xp.arange(prod(input.shape)), input.shape)
+    seen = OPS[view].forward(xp, places, *params)
+    seen = xp.reshape(seen if number is None else seen[number], (-1,))
+    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), seen, xp.reshape(value, (-1,))), input.shape)
+
+
+_WHOLE = {"view_as_real": "view_as_complex", "view_as_complex": "view_as_real"}  # views of other elements, and the way back
+
+
+def put_view(kind: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:
+    """``view_scatter`` on raw arrays; ``number`` says which of several views ``value`` is."""
+    if view == "expand" and prod(value.shape) != prod(input.shape):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")  # fmt: skip
+    if number is None:
+        return kind["view_scatter"][0](input, value, view, params)
+    return _put_view(kind.backend.xp, input, value, view, params, number)
 
 
 view_scatter = op(
-    "view_scatter", _put_view, public=False, method=False, out=False, backward_name="CopySlices",
+    "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params), public=False, method=False, out=False, backward_name="CopySlices",
     doc="``input`` with what the view operation ``view`` shows of it replaced by ``value``.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
     value=lambda F, g, view, params: getattr(F, view)(g, *params),
@@ -564,9 +582,7 @@ def _unfold_backward_forward(xp: Any, input: Any, /, shape: Any, dim: int, size:
     before: tuple[Any, ...] = (slice(None),) * dim
     for position in range(size):
         index = (*before, slice(position, position + (input.shape[dim] - 1) * step + 1, step))
-        part = xp.zeros(tuple(shape), dtype=input.dtype)
-        part[index] = input[..., position]
-        made = made + part
+        made = made + put(xp, xp.zeros(tuple(shape), dtype=input.dtype), index, input[..., position])
     return made
 
 

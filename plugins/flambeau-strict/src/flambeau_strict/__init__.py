@@ -17,6 +17,7 @@ class StrictBackend(Backend):
     name = "strict"
     device_type = "strict"
     xp = array_api_strict
+    mutable = False  # the standard does not say which operations share memory
     array_type = type(array_api_strict.zeros(()))
 
     def to_host(self, array: Any) -> Any:

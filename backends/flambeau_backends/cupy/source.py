@@ -1,0 +1,48 @@
+"""The CUDA kernels of ``kernels.cu``: which instances of its templates there are, compiled for a device when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+
+__all__ = ["ANY_BLOCK", "BLOCK", "INSTANCES", "PATH", "launch", "pointer"]
+
+PATH = Path(__file__).with_name("kernels.cu")
+BLOCK = 256
+ANY_BLOCK = ("softmax", "softmax_backward")  # in these the threads of a block work together; see ``kernels.cu``
+
+_REAL = ("float", "double")
+_BY_TYPE = ("cross_entropy", "cross_entropy_backward", "max_pool", "max_pool_backward", "avg_pool", "avg_pool_backward", "sum_rows",
+            "sgd_step", "adam_step")  # fmt: skip
+INSTANCES: tuple[str, ...] = (
+    *(f"{name}<{real}>" for name in _BY_TYPE for real in _REAL),
+    *(f"{name}<{real}, {log}>" for name in ANY_BLOCK for real in _REAL for log in ("false", "true")),
+    *(f"draw<{real}, {shape}>" for real in _REAL for shape in ("UNIFORM", "NORMAL", "BERNOULLI", "EXPONENTIAL")),
+    *(f"draw_integers<{wide}>" for wide in ("false", "true")),
+)
+
+
+@cache
+def _module() -> Any:
+    return cupy.RawModule(code=PATH.read_text(encoding="utf-8"), options=("-std=c++17",), name_expressions=INSTANCES)
+
+
+@cache
+def _function(instance: str) -> Any:
+    return _module().get_function(instance)
+
+
+def pointer(array: Any) -> Any:
+    """An array as a kernel's argument; null for None."""
+    return np.uintp(0) if array is None else array
+
+
+def launch(instance: str, count: int, arguments: Sequence[Any], *, blocks: int | None = None) -> None:
+    """Run a kernel on the current device and stream, with a thread for each of ``count`` elements, or in so many blocks."""
+    if count:
+        _function(instance)((min(-(-count // BLOCK), 1 << 16) if blocks is None else blocks,), (BLOCK,), tuple(arguments))

@@ -1,0 +1,87 @@
+"""Linear algebra that NumPy (or SciPy, where it is installed) has and the array API has not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .kernels import kernel
+
+
+@kernel
+def linalg_eig(A: Any) -> Any:
+    values, vectors = np.linalg.eig(A)
+    return _complex(values), _complex(vectors)
+
+
+@kernel
+def linalg_eigvals(A: Any) -> Any:
+    return _complex(np.linalg.eigvals(A))
+
+
+def _complex(array: Any) -> Any:
+    return array.astype(np.result_type(array.dtype, np.complex64), copy=False)
+
+
+@kernel
+def linalg_eigh(A: Any) -> Any:
+    return tuple(np.linalg.eigh(A))
+
+
+@kernel
+def linalg_eigvalsh(A: Any) -> Any:
+    return np.linalg.eigvalsh(A)
+
+
+@kernel
+def linalg_lu_factor_ex(A: Any) -> Any:
+    """Elimination in place, a column at a time, for the whole batch."""
+    LU = np.ascontiguousarray(A).reshape(-1, *A.shape[-2:]).copy()
+    batch, rows, columns = LU.shape
+    count = min(rows, columns)
+    pivots, info, every = np.empty((batch, count), np.int64), np.zeros(batch, np.int64), np.arange(batch)
+    for k in range(count):
+        column = LU[:, k:, k]
+        at = k + (np.abs(column.real) + np.abs(column.imag) if np.iscomplexobj(LU) else np.abs(column)).argmax(1)
+        pivots[:, k] = at + 1
+        lifted = LU[every, at]
+        LU[every, at] = LU[:, k]
+        LU[:, k] = lifted
+        pivot = LU[:, k, k]
+        info[(info == 0) & (pivot == 0)] = k + 1
+        LU[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)[:, None]
+        LU[:, k + 1 :, k + 1 :] -= LU[:, k + 1 :, k, None] * LU[:, k, None, k + 1 :]
+    return LU.reshape(A.shape), pivots.reshape(*A.shape[:-2], count), info.reshape(A.shape[:-2])
+
+
+def _lapack(routine: str, like: Any) -> Any:
+    try:
+        from scipy.linalg import get_lapack_funcs
+    except ImportError as error:
+        raise RuntimeError("the LDL factorization on the CPU needs SciPy: pip install flambeau[linalg]") from error
+    return get_lapack_funcs((routine,), (like,))[0]
+
+
+def _flavour(A: Any, hermitian: bool) -> str:
+    return "he" if hermitian and np.iscomplexobj(A) else "sy"
+
+
+@kernel
+def linalg_ldl_factor_ex(A: Any, hermitian: bool = False) -> Any:
+    factor = _lapack(_flavour(A, hermitian) + "trf", A)
+    LD, pivots, info = np.empty_like(A), np.empty(A.shape[:-1], np.int64), np.empty(A.shape[:-2], np.int64)
+    for index in np.ndindex(A.shape[:-2]):
+        made, swaps, info[index] = factor(A[index], lower=1)
+        LD[index] = np.triu(A[index], 1) + np.tril(made)
+        pivots[index] = swaps  # from 0, and negative for blocks of two, in SciPy's newer releases
+    return LD, pivots, info
+
+
+@kernel
+def linalg_ldl_solve(LD: Any, B: Any, pivots: Any, hermitian: bool = False) -> Any:
+    solve = _lapack(_flavour(LD, hermitian) + "trs", LD)
+    made = np.empty_like(B)
+    for index in np.ndindex(B.shape[:-2]):
+        made[index] = solve(LD[index], pivots[index], B[index], lower=1)[0]
+    return made

@@ -1,0 +1,46 @@
+"""Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sample import COMPLEX, Bad, Sample, real
+
+__all__ = ["BAD", "SAMPLES"]
+
+_WIDE = ("float64", "float32")
+
+
+def _pair(name: str, dtypes: Any, result: str, **options: Any) -> Sample:
+    """A transform, which NumPy has by the same name."""
+
+    def call(torch: Any, x: Any) -> Any:
+        return getattr(torch.fft, name)(x, **options)
+
+    renamed = {{"dim": "axis" if isinstance(value, int) else "axes"}.get(key, key): value for key, value in options.items()}
+    return Sample(f"fft.{name}", call, [real(3, 4, 5)], lambda np, x: getattr(np.fft, name)(x, **renamed), dtypes, result)
+
+
+SAMPLES = [
+    _pair("fft", COMPLEX, "same"), _pair("fft", _WIDE, "complex", n=7, dim=1, norm="ortho"), _pair("fft", COMPLEX, "same", n=3),
+    _pair("ifft", COMPLEX, "same"), _pair("ifft", _WIDE, "complex", norm="forward"),
+    _pair("rfft", _WIDE, "complex"), _pair("rfft", _WIDE, "complex", dim=0, norm="ortho"),
+    _pair("irfft", COMPLEX, "real"), _pair("irfft", COMPLEX, "real", n=7, norm="forward"),
+    _pair("hfft", COMPLEX, "real"), _pair("hfft", COMPLEX, "real", n=5, norm="ortho"),
+    _pair("ihfft", _WIDE, "complex"), _pair("ihfft", _WIDE, "complex", norm="forward"),
+    _pair("fft2", COMPLEX, "same"), _pair("ifft2", COMPLEX, "same", norm="ortho"),
+    _pair("rfft2", _WIDE, "complex"), _pair("irfft2", COMPLEX, "real"),
+    _pair("fftn", COMPLEX, "same"), _pair("fftn", _WIDE, "complex", dim=(0, 2)), _pair("ifftn", COMPLEX, "same", dim=(1,)),
+    _pair("rfftn", _WIDE, "complex", s=(2, 6), dim=(0, 2)), _pair("irfftn", COMPLEX, "real", norm="ortho"),
+    Sample("fft.fftshift", lambda torch, x: torch.fft.fftshift(x), [real(3, 4)], lambda np, x: np.fft.fftshift(x)),
+    Sample("fft.ifftshift", lambda torch, x: torch.fft.ifftshift(x, dim=1), [real(3, 5)], lambda np, x: np.fft.ifftshift(x, 1)),
+]  # fmt: skip
+
+BAD = [
+    Bad("fft.fft", lambda torch, x: torch.fft.fft(x, 0), [real(3)], "RuntimeError"),
+    Bad("fft.fft", lambda torch, x: torch.fft.fft(x, norm="none"), [real(3)], "RuntimeError"),
+    Bad("fft.fft", lambda torch, x: torch.fft.fft(x, dim=1), [real(3)], "IndexError"),
+    Bad("fft.fftn", lambda torch, x: torch.fft.fftn(x, dim=(0, 0)), [real(3, 3)], "RuntimeError"),
+    Bad("fft.rfft", lambda torch, x: torch.fft.rfft(x), [real(3)], "RuntimeError", "complex64"),
+    Bad("fft.irfft", lambda torch, x: torch.fft.irfft(x), [real(1)], "RuntimeError"),
+]  # fmt: skip

@@ -1,0 +1,588 @@
+"""Transforms of functions: derivatives, Jacobians and batches, which can be composed freely.
+
+Reverse mode hands the function fresh leaves and differentiates what comes out; forward mode opens a level of tangents; a
+batch is a kind of tensor.  None of them knows of the others.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+
+from . import autograd
+from ._tensor import Tensor
+from .autograd import engine, forward_ad
+from .autograd.modes import _grad, enable_grad
+from .autograd.node import Node
+from .batching import vmap
+from .batching.kinds import active, drop_level, levels_of, lift
+from .rearrange import rearrange
+from .tree import Spec, flatten, tree_map, unflatten
+
+__all__ = [
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "linearize", "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
+
+
+# --- fresh leaves -------------------------------------------------------------------------------------------------
+
+
+def _fresh(tensor: Any) -> Tensor:
+    """The tensor as something to differentiate by: part of the graph that it is in, or a leaf of its own."""
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
+    tensor = lift(tensor, active)  # inside a batch, the gradient is that of each member, not the sum over them
+    if tensor._requires_grad:
+        return tensor.view_as(tensor)  # type: ignore[attr-defined, no-any-return]
+    return forward_ad.detached(tensor).requires_grad_()
+
+
+def _detached(value: Any) -> Any:
+    return forward_ad.detached(value) if isinstance(value, Tensor) else value
+
+
+class _Reverse:
+    """A function that has been called with fresh leaves, and what is needed to differentiate it."""
+
+    def __init__(self, func: Callable[..., Any], diff_args: Any, rebuild: Callable[[Any], tuple[Any, ...]], kwargs: dict[str, Any]) -> None:
+        outside = _grad.get()
+        primals, self.spec = flatten(diff_args)
+        with enable_grad():
+            if outside:
+                self.leaves = [_fresh(each) for each in primals]
+            else:
+                self.leaves = [_fresh(_detached(each)) for each in primals]
+            self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
+        self.outside = outside
+
+    def reaches_outside(self, outputs: Sequence[Tensor]) -> bool:
+        """Whether the outputs depend on anything, other than the leaves, that wants a gradient."""
+        if not self.outside:
+            return False
+        own = {id(each) for each in self.leaves}
+        if any(each._node is not None for each in self.leaves):
+            return True
+        roots = [engine.edge_of(each) for each in outputs if each._requires_grad]
+        edges = [*roots, *(edge for node in engine.reachable(roots) for edge in node.edges)]
+        return any(isinstance(each, Tensor) and id(each) not in own for each in edges)
+
+    def gradients(self, outputs: Sequence[Tensor], weights: Any, create_graph: bool, retain_graph: bool) -> Any:
+        """The gradients of the outputs, in the structure of the arguments; zeros where there is no dependence."""
+        pairs = [(each, weight) for each, weight in zip(outputs, weights, strict=True) if each._requires_grad]
+        if not pairs:
+            return unflatten([_zeros_like(each) for each in self.leaves], self.spec)
+        found = autograd.grad([each for each, _ in pairs], self.leaves, [weight for _, weight in pairs],
+                              retain_graph=retain_graph, create_graph=create_graph, allow_unused=True)  # fmt: skip
+        return unflatten([_zeros_like(leaf) if g is None else g for g, leaf in zip(found, self.leaves, strict=True)], self.spec)
+
+
+def _zeros_like(tensor: Tensor) -> Any:
+    return torch.zeros_like(tensor.detach())
+
+
+# --- gradients ----------------------------------------------------------------------------------------------------
+
+
+def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that computes the gradient of ``func``, which returns a 0-d tensor, by its argument ``argnums``.
+
+    Args:
+        argnums: which positional arguments to differentiate by; for several, the result is a tuple.
+        has_aux: ``func`` returns ``(output, aux)``, and then the result is ``(gradient, aux)``.
+
+    Raises:
+        RuntimeError: ``func`` returns something else than a 0-d tensor.
+
+    >>> import flambeau as torch
+    >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(1.0))
+    tensor(-0.8415)
+    """
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        found, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
+
+
+def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """As :func:`grad`, but the result is ``(gradient, output)``, or ``(gradient, (output, aux))``.
+
+    >>> import flambeau as torch
+    >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
+    (tensor(12.), tensor(8.))
+    """
+
+    @functools.wraps(func)
+    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
+        chosen = _checked_argnums(argnums, len(args))
+        call = _Reverse(func, _sliced(args, chosen), lambda new: _replaced(args, new, chosen), kwargs)
+        output, aux = _split_aux("grad_and_value(f)(*args)", call.output) if has_aux else (call.output, None)
+        if not isinstance(output, Tensor):
+            raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.ndim:
+            raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                               f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")  # fmt: skip
+        outside = call.reaches_outside([output])
+        found = call.gradients([output], [None], create_graph=outside, retain_graph=True)
+        if not outside:
+            output, aux = _detached(output), tree_map(_detached, aux)
+        return found, (output, aux) if has_aux else output
+
+    return gradient_and_value
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """``(output, vjp_fn)``: the output of ``func``, and a function from weights of it to gradients of the primals.
+
+    With ``has_aux``, ``func`` returns ``(output, aux)`` and the result is ``(output, vjp_fn, aux)``.
+
+    >>> import flambeau as torch
+    >>> output, vjp_fn = torch.func.vjp(torch.exp, torch.zeros(2))
+    >>> vjp_fn(torch.tensor([1.0, 2.0]))
+    (tensor([1., 2.]),)
+    """
+    return _vjp(func, primals, None, has_aux)
+
+
+def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
+    chosen = tuple(range(len(primals))) if argnums is None else argnums
+    call = _Reverse(func, _sliced(primals, chosen), lambda new: _replaced(primals, new, chosen), {})
+    output, aux = _split_aux("vjp(f, *primals)", call.output) if has_aux else (call.output, None)
+    outputs, spec = flatten(output)
+    _check_outputs("vjp(f, *primals)", outputs)
+    for each in outputs:
+        if not (each.is_floating_point() or each.is_complex()):
+            raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor "
+                               f"with dtype {each.dtype}")  # fmt: skip
+    outside = call.reaches_outside(outputs)
+
+    def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given = cotangents[0] if len(cotangents) == 1 and spec.type is not tuple else cotangents
+        given = given[0] if spec.type is tuple and len(given) == 1 and isinstance(given[0], tuple) else given
+        weights, structure = flatten(given)
+        if structure != spec:
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                               f"cotangents: {structure}, primal output: {spec}")  # fmt: skip
+        if create_graph is None:
+            create_graph = _grad.get() and (outside or any(each._requires_grad for each in weights))
+        return call.gradients(outputs, weights, create_graph, retain_graph)
+
+    if not outside:
+        output, aux = tree_map(_detached, output), tree_map(_detached, aux)
+    return (output, vjp_fn, aux) if has_aux else (output, vjp_fn)
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """``(output, tangent)``: the output of ``func`` and its derivative along ``tangents``, by forward-mode differentiation.
+
+    Args:
+        primals, tangents: tuples of the same structure.
+        strict: raise where an output does not depend on the primals, instead of giving zeros.
+        has_aux: ``func`` returns ``(output, aux)``, and the result is ``(output, tangent, aux)``.
+
+    >>> import flambeau as torch
+    >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    return _jvp(func, primals, tangents, None, strict, has_aux)
+
+
+_JVP = "jvp(f, primals, tangents)"
+
+
+def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, strict: bool, has_aux: bool) -> Any:
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    chosen = tuple(range(len(primals))) if argnums is None else argnums
+    inputs, spec = flatten(_sliced(primals, chosen))
+    directions, structure = flatten(tangents)
+    if spec != structure:
+        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+                           f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
+                           f"structure {structure}")  # fmt: skip
+    for name, values in (("primals", inputs), ("tangents", directions)):
+        if not values:
+            raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
+        for each in values:
+            if not isinstance(each, Tensor):
+                raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(each)}")
+    level = forward_ad.open_level()
+    try:
+        duals = [each.view_as(each) for each in inputs]
+        for dual, direction in zip(duals, directions, strict=True):
+            forward_ad.set_tangent(dual, level, direction)
+        output = func(*_replaced(primals, unflatten(duals, spec), chosen))
+        output, aux = _split_aux(_JVP, output) if has_aux else (output, None)
+        results, structure = flatten(output)
+        _check_outputs(_JVP, results)
+        pairs = [_unpacked(each, level, strict) for each in results]
+        aux = tree_map(lambda each: forward_ad.primal_of(each, level) if isinstance(each, Tensor) else each, aux)
+    finally:
+        forward_ad.close_level(level)
+    value, tangent = (unflatten(each, structure) for each in zip(*pairs, strict=True))
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def _unpacked(dual: Tensor, level: Any, strict: bool) -> tuple[Tensor, Tensor]:
+    tangent = forward_ad.tangent_of(dual, level)
+    if tangent is not None:
+        return forward_ad.primal_of(dual, level), tangent
+    if strict:
+        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+                           "with strict=True.")  # fmt: skip
+    return dual, _zeros_like(dual)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """``(output, jvp_fn)``: the output of ``func``, and its derivative at the primals as a function of their tangents.
+
+    ``func`` is called once, however often ``jvp_fn`` is.
+
+    >>> import flambeau as torch
+    >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.tensor(0.0))
+    >>> jvp_fn(torch.tensor(2.0))
+    tensor(2.)
+    """
+    output, pull = vjp(func, *primals)
+    outputs, spec = flatten(output)
+    expected, structure = flatten(primals)
+    weights = [_zeros_like(each).requires_grad_() for each in outputs]
+    with enable_grad():  # the gradients are linear in the weights: their derivative by those is the other way round
+        pulled, _ = flatten(pull(*_as_arguments(unflatten(weights, spec)), create_graph=True))
+
+    def jvp_fn(*tangents: Any) -> Any:
+        given, found = flatten(tangents)
+        if found != structure:
+            raise RuntimeError(f"Expected the tangents {found} to have the same argspec as the primals {structure}")
+        for index, (each, primal) in enumerate(zip(given, expected, strict=True)):
+            for what in ("shape", "device", "dtype"):
+                if getattr(each, what) != getattr(primal, what):
+                    raise RuntimeError(f"tangent:{index} with {what} {getattr(each, what)} in flattened pytree doesn't match the {what} "
+                                       f"{getattr(primal, what)} of the corresponding primal.")  # fmt: skip
+        pairs = [(each, tangent) for each, tangent in zip(pulled, given, strict=True) if each._requires_grad]
+        pushed = autograd.grad([each for each, _ in pairs], weights, [each for _, each in pairs], retain_graph=True,
+                               allow_unused=True)  # fmt: skip
+        return unflatten([_zeros_like(w) if g is None else g for g, w in zip(pushed, weights, strict=True)], spec)
+
+    return output, jvp_fn
+
+
+def _as_arguments(value: Any) -> tuple[Any, ...]:
+    return value if type(value) is tuple else (value,)
+
+
+# --- Jacobians ----------------------------------------------------------------------------------------------------
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """The function that computes the Jacobian of ``func`` by its argument ``argnums``, by reverse mode.
+
+    An output of shape ``S`` and an argument of shape ``T`` give a Jacobian of shape ``S + T``.
+
+    Args:
+        argnums: which positional arguments to differentiate by; for several, each output has a tuple of Jacobians.
+        has_aux: ``func`` returns ``(output, aux)``, and the result is ``(jacobian, aux)``.
+        chunk_size: how many rows to compute at once; by default all.
+
+    >>> import flambeau as torch
+    >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def jacobian(*args: Any) -> Any:
+        _refuse_complex("jacrev", args, "input")
+        chosen = _checked_argnums(argnums, len(args))
+        output, pull, *aux = _vjp(func, args, _as_tuple(chosen), has_aux)
+        _refuse_complex("jacrev", output, "output")
+        outputs, spec = flatten(output)
+        inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
+        basis = unflatten(_standard_basis(outputs), spec)
+        rows = vmap(lambda weights: pull(*_as_arguments(weights)), chunk_size=chunk_size)(basis)
+        found = [_split_rows(each, outputs, given) for each, given in zip(flatten(rows)[0], inputs, strict=True)]
+        parts = [unflatten(each, structure) for each in zip(*found, strict=True)]
+        made = unflatten([each[0] if isinstance(chosen, int) else each for each in parts], spec)
+        return (made, aux[0]) if has_aux else made
+
+    return jacobian
+
+
+def _standard_basis(tensors: Sequence[Tensor]) -> list[Any]:
+    """Unit vectors of the space of all elements of the tensors: a batch of them, cut up to the tensors' shapes."""
+    total = sum(each.numel() for each in tensors)
+    made, start = [], 0
+    for each in tensors:
+        block = torch.zeros(total, each.numel(), dtype=each.dtype, device=each.device)
+        block[start : start + each.numel()] = torch.eye(each.numel(), dtype=each.dtype, device=each.device)
+        made.append(block.reshape(total, *each.shape))
+        start += each.numel()
+    return made
+
+
+def _split_rows(rows: Any, outputs: Sequence[Tensor], given: Tensor) -> list[Any]:
+    """The rows of a Jacobian for all outputs, as one Jacobian per output."""
+    parts = rows.split([each.numel() for each in outputs])
+    return [part.reshape(each.shape + given.shape) for part, each in zip(parts, outputs, strict=True)]
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error",
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """As :func:`jacrev`, by forward mode: better where there are more outputs than inputs.
+
+    >>> import flambeau as torch
+    >>> torch.func.jacfwd(lambda x: x**2)(torch.ones(2))
+    tensor([[2., 0.],
+            [0., 2.]])
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any) -> Any:
+        _refuse_complex("jacfwd", args, "input")
+        chosen = _checked_argnums(argnums, len(args))
+        inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
+        kept: list[Any] = []
+
+        def push(directions: Any) -> Any:
+            value, tangent, *aux = _jvp(func, args, directions, _as_tuple(chosen), False, has_aux)
+            _refuse_complex("jacfwd", value, "output")
+            kept[:] = aux
+            return tangent
+
+        basis = unflatten(_standard_basis(inputs), structure)
+        columns = vmap(push, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(basis)
+        flat, spec = flatten(columns)
+        made = []
+        for each in flat:
+            parts = each.split([given.numel() for given in inputs], -1)
+            shaped = [part.reshape(part.shape[:-1] + given.shape) for part, given in zip(parts, inputs, strict=True)]
+            whole = unflatten(shaped, structure)
+            made.append(whole[0] if isinstance(chosen, int) else whole)
+        jacobians = unflatten(made, spec)
+        return (jacobians, kept[0]) if has_aux else jacobians
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """The function that computes the second derivatives of ``func``: ``jacfwd(jacrev(func))``.
+
+    >>> import flambeau as torch
+    >>> torch.func.hessian(lambda x: (x**3).sum())(torch.ones(2))
+    tensor([[6., 0.],
+            [0., 6.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+# --- arguments and results ----------------------------------------------------------------------------------------
+
+
+def _as_tuple(argnums: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (argnums,) if isinstance(argnums, int) else argnums
+
+
+def _checked_argnums(argnums: Any, count: int) -> Any:
+    """The argument numbers, counted from 0."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+
+    def checked(argnum: Any) -> int:
+        if not isinstance(argnum, int):
+            raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
+        if not -count <= argnum < count:
+            raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
+        return argnum % count
+
+    if isinstance(argnums, int):
+        return checked(argnums)
+    chosen = tuple(map(checked, argnums))
+    if not chosen:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(chosen)) != len(chosen):
+        raise RuntimeError(f"argnums elements must be unique, got {chosen}")
+    return chosen
+
+
+def _sliced(args: tuple[Any, ...], argnums: int | tuple[int, ...]) -> Any:
+    return args[argnums] if isinstance(argnums, int) else tuple(args[each] for each in argnums)
+
+
+def _replaced(args: tuple[Any, ...], new: Any, argnums: int | tuple[int, ...]) -> tuple[Any, ...]:
+    """The arguments with new ones in some places."""
+    if isinstance(argnums, int):
+        return (*args[:argnums], new, *args[argnums + 1 :])
+    by_place = dict(zip(argnums, new, strict=True))
+    return tuple(by_place.get(place, each) for place, each in enumerate(args))
+
+
+def _split_aux(what: str, output: Any) -> tuple[Any, Any]:
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return output
+
+
+def _check_outputs(what: str, outputs: Sequence[Any]) -> None:
+    if not outputs or (len(outputs) == 1 and outputs[0] is None):
+        raise RuntimeError(f"{what}: Expected f to be a function that has non-empty output (got output = {list(outputs)})")
+    for each in outputs:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(each)}")
+
+
+def _refuse_complex(name: str, tree: Any, place: str) -> None:
+    for index, each in enumerate(flatten(tree)[0]):
+        if isinstance(each, Tensor) and each.is_complex():
+            raise RuntimeError(f"{name}: Expected all {place}s to be real but received complex tensor at flattened {place} idx: {index}")
+
+
+# --- modules ------------------------------------------------------------------------------------------------------
+
+
+def functional_call(
+    module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
+    tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
+    """Call a module with other parameters and buffers than its own.
+
+    Args:
+        parameter_and_buffer_dicts: tensors by name, or a sequence of such dicts.
+        args: the positional arguments; a tuple, or a single one.
+        tie_weights: replace a tensor that the module has under several names under all of them.
+        strict: raise where the names are not exactly the module's.
+
+    >>> import flambeau as torch
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, torch.ones(2))
+    tensor([2.])
+    """
+    if isinstance(parameter_and_buffer_dicts, (list, tuple)):
+        if not all(isinstance(each, dict) for each in parameter_and_buffer_dicts):
+            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+        names = [name for each in parameter_and_buffer_dicts for name in each]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        replacements = {name: value for each in parameter_and_buffer_dicts for name, value in each.items()}
+    elif isinstance(parameter_and_buffer_dicts, dict):
+        replacements = parameter_and_buffer_dicts
+    else:
+        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+                         f"{type(parameter_and_buffer_dicts)}")  # fmt: skip
+    with _Swapped(module, replacements, tie_weights, strict):
+        return module(*(() if args is None else args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
+
+
+class _Swapped:
+    """Context in which a module has other tensors in the place of its own."""
+
+    def __init__(self, module: Any, replacements: dict[str, Any], tie_weights: bool, strict: bool) -> None:
+        own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+        unexpected = [name for name in replacements if name not in own]
+        given = dict(replacements)
+        if tie_weights:
+            by_tensor = {id(own[name]): value for name, value in replacements.items() if name in own}
+            given |= {name: by_tensor[id(tensor)] for name, tensor in own.items() if id(tensor) in by_tensor and name not in given}
+        missing = [name for name in own if name not in given]
+        if strict and (unexpected or missing):
+            problems = [f"Unexpected key(s): {', '.join(unexpected)}."] * bool(unexpected)
+            problems += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
+            raise RuntimeError(f"Error(s) in loading parameters and buffers for {type(module).__name__}:\n\t" + "\n\t".join(problems))
+        self.module = module
+        self.given = {name: value for name, value in given.items() if name in own}
+
+    def __enter__(self) -> None:
+        self.tables: list[tuple[dict[str, Any], str, Any]] = []
+        for name, value in self.given.items():
+            path, _, last = name.rpartition(".")
+            owner = self.module.get_submodule(path)
+            table = owner._parameters if last in owner._parameters else owner._buffers
+            self.tables.append((table, last, table[last]))
+            table[last] = value
+
+    def __exit__(self, *exception: object) -> None:
+        for table, name, value in self.tables:
+            table[name] = value
+
+
+def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of several models of one architecture, each stacked: for :func:`vmap` over the models.
+
+    >>> import flambeau as torch
+    >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
+    >>> parameters, buffers = torch.func.stack_module_state(models)
+    >>> parameters["weight"].shape
+    torch.Size([4, 3, 2])
+    """
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if not (all(each.training for each in models) or all(not each.training for each in models)):
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if not all(type(each) is type(models[0]) for each in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = {name: _stacked([dict(each.named_parameters())[name] for each in models]) for name, _ in models[0].named_parameters()}
+    buffers = {name: _stacked([dict(each.named_buffers())[name] for each in models]) for name, _ in models[0].named_buffers()}
+    return parameters, buffers
+
+
+def _stacked(tensors: Sequence[Tensor]) -> Any:
+    wanted = {each._requires_grad for each in tensors}
+    if len(wanted) > 1:
+        raise RuntimeError("Expected parameters from each model to have the same .requires_grad")
+    return torch.stack([each.detach() for each in tensors]).requires_grad_(wanted.pop())
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch normalisations of a module keep no running statistics, which could not be updated inside ``vmap``.
+
+    Returns the module, changed in place.
+    """
+    for module in root.modules():
+        if "running_mean" in getattr(module, "_buffers", {}) and hasattr(module, "track_running_stats"):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+# --- the rest -----------------------------------------------------------------------------------------------------
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """``func`` itself: what it writes in place is written in place, whether anybody traces it or not.
+
+    Raises:
+        RuntimeError: ``remove`` is neither ``"mutations"`` nor ``"mutations_and_views"``.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+                           "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced with "
+                           "their out-of-place equivalents.\n     remove='mutations_and_views': In addition to the above, all "
+                           "aliasing operators {view} will be replaced with their non-aliasing counterparts, {view}_copy.\n")  # fmt: skip
+
+    @functools.wraps(func)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return called
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor below the innermost batch (or, with ``recurse``, below all), batch dimensions shown in front."""
+    levels = levels_of(tensor._kind)
+    for level in reversed(levels if recurse else levels[-1:]):
+        tensor = drop_level(tensor, level, 0)
+    return tensor

@@ -1,0 +1,99 @@
+"""What every routine asks of its arguments, and the error that says a matrix has no factorization or inverse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from .._tensor import Tensor
+
+__all__ = [
+    "LinAlgError", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype", "check_square", "failure",
+    "is_numerical_failure", "ones_where", "promote_square",
+]  # fmt: skip
+
+
+class _LinAlgError(RuntimeError):
+    """A matrix is singular, not positive-definite, or an iteration has not converged.
+
+    >>> import flambeau as torch
+    >>> try:
+    ...     torch.linalg.inv(torch.zeros(2, 2))
+    ... except torch.linalg.LinAlgError as error:
+    ...     print(str(error)[:48])
+    linalg.inv: The diagonal element 1 is zero, the
+    """
+
+
+LinAlgError = _LinAlgError
+
+
+def check_matrix(name: str, given: Any, argument: str = "A") -> None:
+    if not isinstance(given, Tensor):
+        function = name.removeprefix("torch.").replace(".", "_")
+        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be Tensor, not {type(given).__name__}")
+    if given._array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+
+
+def check_square(name: str, given: Any, argument: str = "A") -> None:
+    check_matrix(name, given, argument)
+    rows, columns = given._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{name}: {argument} must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+def check_floating(name: str, given: Tensor, kernel: str | None = None) -> None:
+    """Refuse integers, and half precision: by the name of the kernel that does not serve it, where there is one."""
+    dtype = given._kind.dtype
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {dtype.legacy_name}")
+    if dtype in dtypes.HALF:
+        if kernel is None:
+            raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {dtype.legacy_name}")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy_name}'")
+
+
+def promote_square(name: str, given: Any, kernel: str | None = None) -> None:
+    """A batch of square matrices of floating-point or complex numbers."""
+    check_square(name, given)
+    check_floating(name, given, kernel)
+
+
+def check_same_dtype(name: str, A: Tensor, B: Tensor) -> None:
+    if A._kind.dtype is not B._kind.dtype:
+        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype.legacy_name} and B of "
+                           f"type {B.dtype.legacy_name} instead")  # fmt: skip
+
+
+def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
+    """Both with the batch dimensions that theirs broadcast to."""
+    one, other = A._array.shape, B._array.shape
+    if one[:-2] == other[:-2]:
+        return A, B
+    from ..dispatch import broadcast_shapes
+
+    batch = broadcast_shapes(one[:-2], other[:-2])
+    return A.expand(*batch, *one[-2:]), B.expand(*batch, *other[-2:])  # type: ignore
+
+
+def failure(info: Tensor) -> tuple[str, int] | None:
+    """Where the first failure is (as PyTorch words it) and its number; None where all went well."""
+    array = info._array
+    if not bool(info._kind.backend.xp.any(array != 0)):
+        return None
+    if not array.ndim:
+        return "", int(array)
+    codes = info.detach().reshape(-1).tolist()  # type: ignore[attr-defined]
+    index = next(i for i, code in enumerate(codes) if code)
+    return f"(Batch element {index}): ", codes[index]
+
+
+def is_numerical_failure(error: BaseException | None) -> bool:
+    """Whether an array library's routine has said that the numbers (not the arguments) are at fault."""
+    return type(error).__name__ == "LinAlgError"
+
+
+def ones_where(F: Any, like: Any, mask: Any) -> Any:
+    """Ones where ``mask`` holds, zeros elsewhere: what keeps a denominator from being zero."""
+    return F.masked(F.ones_of(like), mask)

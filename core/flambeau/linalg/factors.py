@@ -1,0 +1,349 @@
+"""Triangular factors: LU with partial pivoting, LDL, and solving with triangular matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..inplace import with_out
+from ..op import op
+from ..return_types import make
+from .._tensor import Tensor
+from .checks import broadcast_matrices, check_floating, check_matrix, check_same_dtype, check_square, failure, promote_square
+
+__all__ = [
+    "ldl_factor", "ldl_factor_ex", "ldl_solve", "lu", "lu_arrays", "lu_factor", "lu_factor_ex", "lu_solve", "permutation",
+    "solve_lower", "solve_triangular", "solve_with_lu", "triangular",
+]  # fmt: skip
+
+# --- triangular systems -------------------------------------------------------------------------------------------
+
+_SMALL = 16  # the size below which substitution by rows beats halving
+
+
+def solve_lower(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
+    """``X`` in ``A X = B`` for the lower triangle of ``A``: the upper half first, then what is left of the lower one."""
+    n = A.shape[-1]
+    if n <= _SMALL:
+        return _substitute(xp, A, B, unitriangular)
+    half = n // 2
+    above = solve_lower(xp, A[..., :half, :half], B[..., :half, :], unitriangular)
+    rest = B[..., half:, :] - xp.matmul(A[..., half:, :half], above)
+    return xp.concat([above, solve_lower(xp, A[..., half:, half:], rest, unitriangular)], axis=-2)
+
+
+def _substitute(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
+    rows = []
+    for i in range(A.shape[-1]):
+        row = B[..., :1, :] if unitriangular else B[..., :1, :] / A[..., i : i + 1, i : i + 1]
+        rows.append(row)
+        B = B[..., 1:, :] - A[..., i + 1 :, i : i + 1] * row
+    return xp.concat(rows, axis=-2) if rows else B
+
+
+def _solve_triangular_forward(xp: Any, A: Any, B: Any, /, upper: bool, unitriangular: bool = False) -> Any:
+    if not upper:
+        return solve_lower(xp, A, B, unitriangular)
+    flipped = solve_lower(xp, xp.flip(A, axis=(-2, -1)), xp.flip(B, axis=-2), unitriangular)
+    return xp.flip(flipped, axis=-2)
+
+
+def _in_triangle(F: Any, A: Any, upper: bool, unitriangular: bool) -> Any:
+    edge = int(unitriangular)
+    return F.triu(A, edge) if upper else F.tril(A, -edge)
+
+
+def _solve_triangular_grad(F: Any, g: Any, A: Any, out: Any, upper: bool, unitriangular: bool, needs: Any) -> Any:
+    for_B = F.linalg_solve_triangular(F.mH_(A), g, not upper, unitriangular)
+    return _in_triangle(F, -F.mm(for_B, F.mH_(out)), upper, unitriangular) if needs[0] else None, for_B
+
+
+triangular = op(
+    "linalg_solve_triangular", _solve_triangular_forward, promote="match", public=False, method=False, out=False,
+    joint=_solve_triangular_grad,
+)  # fmt: skip
+
+
+@with_out
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """The solution ``X`` of ``A X = B`` (``X A = B`` unless ``left``) for triangular ``A``; its other triangle is not read.
+
+    Shapes: A ``(*, n, n)``, B ``(*, n, k)`` or, unless ``left``, ``(*, k, n)``; batches broadcast.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 0], [1, 1]]), torch.tensor([[2.0], [3]]), upper=False)
+    tensor([[1.],
+            [2.]])
+    """
+    name = "linalg.solve_triangular"
+    check_square(name, A)
+    check_matrix(name, B, "B")
+    _check_solvable(name, A, B, left)
+    if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
+        raise NotImplementedError(f"\"triangular_solve_cpu\" not implemented for '{A.dtype.legacy_name}'")
+    if A.dtype is not B.dtype:
+        common = dtypes.promote_types(A.dtype, B.dtype)
+        A, B = A.to(common), B.to(common)
+    A, B = broadcast_matrices(A, B)
+    if left:
+        return triangular(A, B, upper, unitriangular)  # type: ignore[no-any-return]
+    return triangular(A.mT, B.mT, not upper, unitriangular).mT  # type: ignore
+
+
+def _check_solvable(name: str, A: Tensor, B: Tensor, left: bool) -> None:
+    a, b = A._array.shape, B._array.shape
+    if b[-2 if left else -1] != a[-1]:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
+
+
+# --- LU -----------------------------------------------------------------------------------------------------------
+
+
+def lu_arrays(xp: Any, A: Any) -> tuple[Any, Any, Any]:
+    """LU with partial pivoting: both factors in one matrix, the row swapped with each (from 1), the first zero pivot."""
+    rows, columns = A.shape[-2:]
+    row, column = xp.arange(rows), xp.arange(columns)
+    info = xp.zeros(A.shape[:-2], dtype=xp.int64)
+    LU, pivots = A, []
+    for k in range(min(rows, columns)):
+        at = k + xp.argmax(_size(xp, LU[..., k:, k]), axis=-1, keepdims=True)
+        pivots.append(at + 1)
+        LU = take_rows(xp, LU, xp.where(row == k, at, xp.where(row == at, k, row)))
+        pivot = LU[..., k : k + 1, k : k + 1]
+        info = xp.where((info == 0) & (pivot[..., 0, 0] == 0), k + 1, info)
+        factor = LU[..., :, k : k + 1] / xp.where(pivot == 0, xp.ones_like(pivot), pivot)
+        below = xp.expand_dims(row > k, axis=-1)
+        LU = xp.where(below & (column == k), factor, xp.where(below & (column > k), LU - factor * LU[..., k : k + 1, :], LU))
+    swaps = xp.astype(xp.concat(pivots, axis=-1), xp.int64) if pivots else xp.zeros((*A.shape[:-2], 0), dtype=xp.int64)
+    return LU, swaps, info
+
+
+def _size(xp: Any, array: Any) -> Any:
+    """What LAPACK compares pivots by."""
+    if xp.isdtype(array.dtype, "complex floating"):
+        return xp.abs(xp.real(array)) + xp.abs(xp.imag(array))
+    return xp.abs(array)
+
+
+def take_rows(xp: Any, matrices: Any, order: Any) -> Any:
+    index = xp.broadcast_to(xp.expand_dims(order, axis=-1), (*matrices.shape[:-2], order.shape[-1], matrices.shape[-1]))
+    return xp.take_along_axis(matrices, index, axis=-2)
+
+
+def row_order(xp: Any, pivots: Any, rows: int) -> Any:
+    """The order that the swaps bring the rows into."""
+    row = xp.arange(rows)
+    order = xp.broadcast_to(row, (*pivots.shape[:-1], rows))
+    for k in range(pivots.shape[-1]):
+        at = pivots[..., k : k + 1] - 1
+        order = xp.take_along_axis(order, xp.where(row == k, at, xp.where(row == at, k, row)), axis=-1)
+    return order
+
+
+def solve_with_lu(xp: Any, LU: Any, pivots: Any, B: Any) -> Any:
+    """``X`` in ``A X = B``, on arrays; a zero pivot gives infinities and NaN, no error."""
+    permuted = take_rows(xp, B, row_order(xp, pivots, LU.shape[-1]))
+    return _solve_triangular_forward(xp, LU, solve_lower(xp, LU, permuted, True), True)
+
+
+def _permutation_forward(xp: Any, input: Any, pivots: Any, /, rows: int) -> Any:
+    order = row_order(xp, pivots, rows)
+    return xp.astype(xp.expand_dims(xp.arange(rows), axis=-1) == xp.expand_dims(order, axis=-2), input.dtype)
+
+
+permutation = op(
+    "permutation_matrix", _permutation_forward, apart=("pivots",), public=False, method=False, out=False,
+    doc="The matrix ``P`` in ``A = P L U``, of the dtype of ``input``, from the swaps of rows.",
+)  # fmt: skip
+
+
+def _lu_grad(F: Any, g: Any, out: Any) -> Any:
+    """Write ``A = P L U`` with the leading blocks of L and U square; what is beside them follows from those."""
+    LU, pivots, _ = out
+    g = g[0]
+    rows, columns = LU.shape[-2:]
+    k = min(rows, columns)
+    L1, U1 = _block(F, LU, k, k), _block(F, LU, k, k)
+    gL, gU = _block(F, g, k, k), _block(F, g, k, k)
+    in_L = F.mm(_unit_lower_h(F, L1), F.tril(gL, -1))
+    in_U = F.mm(F.triu(gU), F.mH_(F.triu(U1)))
+    if columns > rows:
+        U2, gU2 = F.getitem_slice(LU, (..., slice(k, None))), F.getitem_slice(g, (..., slice(k, None)))
+        in_L = in_L - F.mm(gU2, F.mH_(U2))
+    if rows > columns:
+        below = (..., slice(k, None), slice(None))
+        L2, gL2 = F.getitem_slice(LU, below), F.getitem_slice(g, below)
+        in_U = in_U - F.mm(F.mH_(L2), gL2)
+    inner = F.tril(in_L, -1) + F.triu(in_U)
+    # each block of the gradient is L^-H (...) U^-H, where the blocks beside the square ones lack one of the two factors
+    left = F.linalg_solve_triangular(F.mH_(L1), inner, True, True)
+    made = F.mH_(F.linalg_solve_triangular(U1, F.mH_(left), True, False))
+    if columns > rows:
+        made = F.cat([made, F.linalg_solve_triangular(F.mH_(L1), gU2, True, True)], len(g.shape) - 1)
+    if rows > columns:
+        made = F.cat([made, F.mH_(F.linalg_solve_triangular(U1, F.mH_(gL2), True, False))], len(g.shape) - 2)
+    return (F.mm(F.permutation_matrix(LU, pivots, rows), made),)
+
+
+def _block(F: Any, matrices: Any, rows: int, columns: int) -> Any:
+    return F.getitem_slice(matrices, (..., slice(0, rows), slice(0, columns)))
+
+
+def _unit_lower_h(F: Any, L: Any) -> Any:
+    """The conjugate transpose of the lower triangle with a diagonal of ones."""
+    return F.mH_(F.tril(L, -1) + F.triu(F.tril(F.ones_of(L))))
+
+
+_lu_factor = op(
+    "linalg_lu_factor_ex", lambda xp, A: lu_arrays(xp, A), results=("LU", "pivots", "info"),
+    result_promotions=("same", "index", "index"), public=False, method=False, out=False, joint=_lu_grad,
+)  # fmt: skip
+_LUFactor, _LUFactorEx = make("linalg_lu_factor", ("LU", "pivots")), make("linalg_lu_factor_ex", ("LU", "pivots", "info"))
+_LU = make("linalg_lu", ("P", "L", "U"))
+
+
+def _factored(name: str, A: Any, pivot: bool) -> Any:
+    if isinstance(A, Tensor) and A.ndim < 2:
+        raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
+    check_matrix(name, A)
+    if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
+        raise NotImplementedError(f"\"lu_cpu\" not implemented for '{A.dtype.legacy_name}'")
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    return _lu_factor(A)
+
+
+@with_out
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """:func:`lu_factor` with ``info``: 0, or the number of the first zero on the diagonal of U, from 1."""
+    LU, pivots, info = _factored("torch.lu_factor", A, pivot)
+    if check_errors:
+        _refuse_zero_pivot("torch.linalg.lu_factor_ex", info)
+    return _LUFactorEx((LU, pivots.to(dtypes.int32), info.to(dtypes.int32)))
+
+
+@with_out
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """The LU factorization with partial pivoting, in the compact form that :func:`lu_solve` takes.
+
+    Returns ``(LU, pivots)``: U is the upper triangle, L the rest below a diagonal of ones; row ``i`` was swapped with row
+    ``pivots[i] - 1``.
+
+    Raises:
+        RuntimeError: U has a zero on its diagonal.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2], [2, 0]])).pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
+    LU, pivots, info = _factored("torch.lu_factor", A, pivot)
+    _refuse_zero_pivot("torch.linalg.lu_factor", info)
+    return _LUFactor((LU, pivots.to(dtypes.int32)))
+
+
+def _refuse_zero_pivot(name: str, info: Tensor) -> None:
+    found = failure(info)
+    if found:
+        where, k = found
+        raise RuntimeError(f"{name}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you "
+                           "still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+                           "linalg.lu_factor_ex(A, pivot)")  # fmt: skip
+
+
+def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """``P``, ``L`` and ``U`` from the compact form."""
+    rows, columns = LU._array.shape[-2:]
+    k = min(rows, columns)
+    L = LU[..., :k].tril(-1) + LU.new_ones(rows, k).tril().triu()  # type: ignore
+    return permutation(LU.detach(), pivots.long(), rows), L, LU[..., :k, :].triu()  # type: ignore
+
+
+@with_out
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """The factors of ``A = P L U``: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+    LU, pivots, _ = _factored("linalg.lu", A, pivot)
+    return _LU(unpacked(LU, pivots))
+
+
+@with_out
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+    """The solution of ``A X = B`` from :func:`lu_factor` of ``A``; of ``X A = B`` unless ``left``; for ``A^H`` if ``adjoint``."""
+    name = "linalg.lu_solve"
+    check_square(name, LU, "LU")
+    check_floating(name, LU)
+    check_matrix(name, B, "B")
+    if LU.dtype is not B.dtype:
+        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type {LU.dtype.legacy_name} and "
+                           f"B of type {B.dtype.legacy_name} instead")  # fmt: skip
+    if pivots.dtype is not dtypes.int32:
+        raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    if LU.shape[:-1] != pivots.shape:
+        raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    _check_solvable(name, LU, B, left)
+    if not left:  # X A = B is A^H X^H = B^H
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH  # type: ignore
+    P = permutation(LU.detach(), pivots.long(), LU.shape[-1])  # type: ignore
+    if adjoint:
+        made = _solve(LU.mH, B, upper=False)  # type: ignore
+        return P @ _solve(LU.mH, made, upper=True, unitriangular=True)  # type: ignore
+    made = _solve(LU, P.mT @ B, upper=False, unitriangular=True)
+    return _solve(LU, made, upper=True)
+
+
+def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Tensor:
+    A, B = broadcast_matrices(A, B)
+    return triangular(A, B, upper, unitriangular)  # type: ignore[no-any-return]
+
+
+# --- LDL ----------------------------------------------------------------------------------------------------------
+
+
+def _needs_kernel(xp: Any, *args: Any) -> Any:
+    raise RuntimeError("the LDL factorization needs a backend that has it: the CPU one does with SciPy (pip install flambeau[linalg])")
+
+
+_ldl_factor = op(
+    "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: _needs_kernel(xp), results=("LD", "pivots", "info"),
+    result_promotions=("same", "index", "index"), public=False, method=False, out=False,
+)  # fmt: skip
+_ldl_solve = op(
+    "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: _needs_kernel(xp), apart=("pivots",), promote="match",
+    public=False, method=False, out=False,
+)  # fmt: skip
+_LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("linalg_ldl_factor_ex", ("LD", "pivots", "info"))
+
+
+@with_out
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    """:func:`ldl_factor` with ``info``: 0, or the number of the first zero block of D, from 1."""
+    promote_square("torch.linalg.ldl_factor_ex", A, "ldl_factor_kernel_cpu")
+    LD, pivots, info = _ldl_factor(A.detach(), hermitian)
+    found = failure(info) if check_errors else None
+    if found:
+        raise RuntimeError(f"torch.linalg.ldl_factor_ex: {found[0]}The diagonal block {found[1]} of D is zero.")
+    return _LDLFactorEx((LD, pivots.to(dtypes.int32), info.to(dtypes.int32)))
+
+
+@with_out
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+    """The LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
+
+    Only the lower triangle is read.  On the CPU it needs SciPy: ``pip install flambeau[linalg]``.
+    """
+    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    return _LDLFactor((LD, pivots))
+
+
+@with_out
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+    """The solution of ``A X = B`` from :func:`ldl_factor` of ``A``."""
+    promote_square("torch.linalg.ldl_solve", LD)
+    check_matrix("torch.linalg.ldl_solve", B, "B")
+    check_same_dtype("torch.linalg.ldl_solve", LD, B)
+    _check_solvable("torch.linalg.ldl_solve", LD, B, left=True)
+    if pivots.dtype.category > dtypes.INTEGER:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype.legacy_name}")
+    LD, B = broadcast_matrices(LD, B)
+    pivots = pivots.expand(LD.shape[:-1])  # type: ignore
+    return _ldl_solve(LD.detach(), B.detach(), pivots.long(), hermitian)  # type: ignore

@@ -1,0 +1,400 @@
+"""Linear equations, inverses, determinants, least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..inplace import with_out
+from ..op import composite, op
+from ..return_types import make
+from .._tensor import Tensor
+from .checks import (
+    LinAlgError,
+    broadcast_matrices,
+    check_floating,
+    check_matrix,
+    check_same_dtype,
+    failure,
+    is_numerical_failure,
+    promote_square,
+)
+from .decompositions import eigh, svd
+from .factors import lu_arrays, solve_with_lu
+
+__all__ = [
+    "det", "inv", "inv_ex", "lstsq", "pinv", "slogdet", "solve", "solve_ex", "tensorinv", "tensorsolve", "tolerance",
+]  # fmt: skip
+
+# --- equations and inverses ---------------------------------------------------------------------------------------
+
+
+def _solve_arrays(xp: Any, A: Any, B: Any, routine: Any) -> tuple[Any, Any]:
+    """The backend's solution; where it finds none, one by LU, which says which matrices are singular and where."""
+    try:
+        found = routine()
+        if bool(xp.all(xp.isfinite(found))):
+            return found, xp.zeros(found.shape[:-2], dtype=xp.int64)
+    except Exception as error:
+        if not is_numerical_failure(error):
+            raise
+    LU, pivots, info = lu_arrays(xp, A)
+    return solve_with_lu(xp, LU, pivots, B), info
+
+
+def _solve_forward(xp: Any, A: Any, B: Any) -> tuple[Any, Any]:
+    return _solve_arrays(xp, A, B, lambda: xp.linalg.solve(A, B))
+
+
+def _solve_grad(F: Any, g: Any, A: Any, out: Any, needs: Any) -> Any:
+    for_B = F.linalg_solve_ex(F.mH_(A), g[0])[0]
+    return -F.mm(for_B, F.mH_(out[0])) if needs[0] else None, for_B
+
+
+_solve = op(
+    "linalg_solve_ex", _solve_forward, promote="match", results=("result", "info"), result_promotions=("same", "index"), public=False,
+    method=False, out=False, joint=_solve_grad,
+)  # fmt: skip
+
+
+def _inv_forward(xp: Any, A: Any) -> tuple[Any, Any]:
+    eye = xp.broadcast_to(xp.eye(A.shape[-1], dtype=A.dtype), A.shape)
+    return _solve_arrays(xp, A, eye, lambda: xp.linalg.inv(A))
+
+
+def _inv_grad(F: Any, g: Any, out: Any) -> Any:
+    inverse = F.mH_(out[0])
+    return (-F.mm(F.mm(inverse, g[0]), inverse),)
+
+
+_inv = op(
+    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), public=False, method=False,
+    out=False, joint=_inv_grad,
+)  # fmt: skip
+_SolveEx, _InvEx = make("linalg_solve_ex", ("result", "info")), make("linalg_inv_ex", ("inverse", "info"))
+
+
+def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
+    name = "linalg.solve"
+    promote_square(name, A)
+    check_same_dtype(name, A, B)
+    is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    if is_vector:
+        if not left:
+            raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+                               "linalg.solve is equivalent to B / A.squeeze(-1)")  # fmt: skip
+        B = B.unsqueeze(-1)
+    check_matrix(name, B, "B")
+    a, b = A.shape, B.shape
+    if b[-2 if left else -1] != a[-1]:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
+    A, B = broadcast_matrices(A, B)
+    result, info = _solve(A, B) if left else _solve(A.mT, B.mT)  # type: ignore[attr-defined]
+    result = result if left else result.mT
+    return (result.squeeze(-1) if is_vector else result), info
+
+
+@with_out
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """:func:`solve` with ``info``: 0, or where the matrix is singular the number of the zero pivot, from 1."""
+    result, info = _solution(A, B, left)
+    if check_errors:
+        _refuse_singular_system("torch.linalg.solve_ex", info)
+    return _SolveEx((result, info.to(dtypes.int32)))  # type: ignore[attr-defined]
+
+
+@with_out
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """The solution ``X`` of ``A X = B`` (``X A = B`` unless ``left``) for square matrices.
+
+    Shapes: A ``(*, n, n)``, B ``(n,)``, ``(*, n)`` with the batch of A, or ``(*, n, k)``; batches broadcast.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0], [0, 4]]), torch.tensor([2.0, 2]))
+    tensor([1.0000, 0.5000])
+    """
+    result, info = _solution(A, B, left)
+    _refuse_singular_system("torch.linalg.solve", info)
+    return result
+
+
+def _refuse_singular_system(name: str, info: Tensor) -> None:
+    found = failure(info)
+    if found:
+        raise LinAlgError(f"{name}: {found[0]}The solver failed because the input matrix is singular.")
+
+
+@with_out
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """:func:`inv` with ``info``: 0, or where the matrix is singular the number of the zero pivot, from 1."""
+    promote_square("linalg.inv", A)
+    inverse, info = _inv(A)
+    if check_errors:
+        refuse_singular("linalg.inv_ex", info)
+    return _InvEx((inverse, info.to(dtypes.int32)))
+
+
+@with_out
+def inv(A: Tensor) -> Tensor:
+    """The inverses of square matrices.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0], [0, 4]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    promote_square("linalg.inv", A)
+    inverse, info = _inv(A)
+    refuse_singular("linalg.inv", info)
+    return inverse  # type: ignore[no-any-return]
+
+
+def refuse_singular(name: str, info: Tensor) -> None:
+    found = failure(info)
+    if found:
+        raise LinAlgError(f"{name}: {found[0]}The diagonal element {found[1]} is zero, the inversion could not be completed because "
+                          "the input matrix is singular.")  # fmt: skip
+
+
+# --- determinants -------------------------------------------------------------------------------------------------
+
+
+@composite(public=False, method=False)
+def cofactors(A: Tensor) -> Tensor:
+    """The conjugate of the matrices of cofactors: ``det(A) A^-1``, conjugate and transposed, where that exists."""
+    value = _det(A)
+    if not bool((value.detach() == 0).any()):
+        return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]
+    U, S, Vh = svd(A)
+    others = [_product_without(S, i) for i in range(S.shape[-1])]
+    turn = (_det(U) * _det(Vh)).conj().unsqueeze(-1).unsqueeze(-1)
+    from ..ops.joining import stack
+
+    return turn * ((U * stack(others, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]
+
+
+def _product_without(values: Tensor, index: int) -> Tensor:
+    return values[..., :index].prod(-1) * values[..., index + 1 :].prod(-1)  # type: ignore
+
+
+def _det_grad(F: Any, g: Any, A: Any) -> Any:
+    return F.reshape(g, (*g.shape, 1, 1)) * F.cofactors(A)
+
+
+_det = op(
+    "linalg_det", lambda xp, A: xp.linalg.det(A), public=False, method=False, out=False, A=_det_grad,
+)  # fmt: skip
+
+
+def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
+    turn = g[0] * F.conj(out[0])  # the imaginary part: how the sign turns
+    factor = g[1] + (turn - F.conj(turn)) / 2
+    return (F.reshape(factor, (*factor.shape, 1, 1)) * F.mH_(F.linalg_inv_ex(A)[0]),)
+
+
+_slogdet = op(
+    "linalg_slogdet", lambda xp, A: tuple(xp.linalg.slogdet(A)), results=("sign", "logabsdet"), result_promotions=("same", "real"),
+    public=False, method=False, out=False, joint=_slogdet_grad,
+)  # fmt: skip
+
+
+@with_out
+def det(A: Tensor) -> Tensor:
+    """The determinants of square matrices.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.det(torch.tensor([[2.0, 1], [1, 3]]))
+    tensor(5.)
+    """
+    promote_square("linalg.det", A, "lu_cpu")
+    return _det(A)  # type: ignore[no-any-return]
+
+
+@with_out
+def slogdet(A: Tensor) -> Any:
+    """The sign (of modulus 1 for complex matrices) of the determinants, and the logarithm of their absolute value.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.slogdet(torch.tensor([[0.0, 1], [1, 0]])).sign
+    tensor(-1.)
+    """
+    promote_square("linalg.slogdet", A)
+    return _slogdet(A)
+
+
+# --- pseudo-inverse and least squares -----------------------------------------------------------------------------
+
+
+def tolerance(largest: Tensor, shape: Any, atol: Any, rtol: Any) -> Tensor:
+    """What counts as zero beside the largest singular value: ``max(atol, rtol * largest)``."""
+    if rtol is None:
+        relative = max(shape[-2:]) * dtypes.finfo(largest.dtype).eps
+        rtol = relative if atol is None else largest.new_zeros(()) + relative * (_as(largest, atol) <= 0)  # type: ignore
+    return (_as(largest, rtol) * largest).maximum(_as(largest, 0.0 if atol is None else atol))  # type: ignore
+
+
+def _as(like: Tensor, value: Any) -> Tensor:
+    return value.to(like.dtype) if isinstance(value, Tensor) else like.new_full((), value)  # type: ignore
+
+
+def _pinv_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
+    """Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973)."""
+    A_h, P_h, g_h = F.mH_(A), F.mH_(out), F.mH_(g)
+    inner = F.mm(F.mm(P_h, g), P_h)
+    outer_left, outer_right = F.mm(P_h, out), F.mm(out, P_h)
+    to_rows = g_h - F.mm(A, F.mm(out, g_h))
+    to_columns = g_h - F.mm(F.mm(g_h, out), A)
+    del A_h
+    return -inner + F.mm(to_rows, outer_right) + F.mm(outer_left, to_columns)
+
+
+def _pinv_forward(xp: Any, A: Any, atol: Any, rtol: Any, /, hermitian: bool = False) -> Any:
+    is_complex = xp.isdtype(A.dtype, "complex floating")
+    if hermitian:
+        values, vectors = xp.linalg.eigh(A)
+        sizes = xp.abs(values)
+        Vh = xp.conj(xp.matrix_transpose(vectors)) if is_complex else xp.matrix_transpose(vectors)
+        U, S = vectors, values
+    else:
+        U, S, Vh = xp.linalg.svd(A, full_matrices=False)
+        sizes = S
+    if not sizes.shape[-1]:
+        return xp.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), dtype=A.dtype)
+    largest = xp.max(sizes, axis=-1, keepdims=True)
+    keep = sizes > xp.maximum(xp.expand_dims(atol, axis=-1), xp.expand_dims(rtol, axis=-1) * largest)
+    inverse = xp.where(keep, 1 / xp.where(keep, S, xp.ones_like(S)), xp.zeros_like(S))
+    U_h, V = xp.matrix_transpose(U), xp.matrix_transpose(Vh)
+    if is_complex:
+        U_h, V = xp.conj(U_h), xp.conj(V)
+    return xp.matmul(V * xp.expand_dims(inverse, axis=-2), U_h)
+
+
+_pinv = op(
+    "linalg_pinv", _pinv_forward, apart=("atol", "rtol"), public=False, method=False, out=False, A=_pinv_grad,
+)  # fmt: skip
+
+
+@with_out
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The pseudo-inverse (Moore and Penrose): singular values up to ``max(atol, rtol * largest)`` count as zero.
+
+    ``rtol`` is by default ``max(m, n)`` times the rounding error, or 0 where an ``atol`` above 0 is given.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+    if rcond is not None and (atol is not None or rtol is not None):
+        raise TypeError("linalg_pinv() received an invalid combination of arguments: rcond together with atol or rtol")
+    rtol = rcond if rtol is None else rtol
+    if not isinstance(A, Tensor):
+        raise TypeError(f"linalg_pinv(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
+    if A.ndim < 2 or A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
+        raise RuntimeError(f"linalg.pinv({A.dtype.legacy_name}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
+                           "double, cfloat or cdouble types")  # fmt: skip
+    if hermitian:
+        promote_square("linalg.pinv", A)
+    real = A.detach().real if A.is_complex() else A.detach()
+    unit = real.new_ones(())  # type: ignore
+    relative = tolerance(unit, A.shape, None, rtol) if rtol is not None or atol is None else None
+    if relative is None:
+        default = max(A.shape[-2:]) * dtypes.finfo(real.dtype).eps  # type: ignore
+        relative = default * (_as(unit, atol) <= 0).to(real.dtype)  # type: ignore
+    return _pinv(A, _as(unit, 0.0 if atol is None else atol), relative, hermitian)  # type: ignore[no-any-return]
+
+
+_Lstsq = make("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
+_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
+    """Whether ``B`` is a batch of vectors, having refused what PyTorch does."""
+    name = "torch.linalg.lstsq"
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if B.ndim < 1:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    if A.dtype is not B.dtype:
+        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.legacy_name} and "
+                           f"other's dtype {B.dtype.legacy_name}")  # fmt: skip
+    if not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
+    is_vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+    dim = -1 if is_vector else -2
+    if A.shape[-2] != B.shape[dim]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({dim})")
+    if driver not in _DRIVERS:
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    return is_vector
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The least-squares solution of ``A X = B``, of least norm where there are several.
+
+    Returns ``(solution, residuals, rank, singular_values)``: what PyTorch's ``driver`` ("gelsy" unless given; "gels",
+    "gelsd", "gelss") returns of them; the others are empty.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
+    tensor([[3.0000]])
+    """
+    driver = driver or "gelsy"
+    is_vector = _check_lstsq(A, B, driver)
+    right = B.unsqueeze(-1) if is_vector else B  # type: ignore
+    rows, columns = A.shape[-2:]
+    relative = max(rows, columns) * dtypes.finfo(A.dtype).eps if rcond is None else rcond
+    one, other = broadcast_matrices(A, right)
+    solution = pinv(one, rcond=relative) @ other
+    S = svd(A.detach(), full_matrices=False).S
+    rank = (S > relative * S[..., :1]).sum(-1)
+    real, empty = S.dtype, S.new_empty(0)
+    residuals = empty
+    if driver != "gelsy" and rows > columns and (driver == "gels" or bool((rank == columns).all())):
+        residuals = ((one @ solution - other).abs() ** 2).sum(-2).to(real)
+        residuals = residuals.squeeze(-1) if is_vector else residuals
+    return _Lstsq((
+        solution.squeeze(-1) if is_vector else solution,
+        residuals,
+        rank.new_empty(0) if driver == "gels" else rank,
+        S if driver in ("gelsd", "gelss") else empty,
+    ))  # fmt: skip
+
+
+# --- tensors as matrices ------------------------------------------------------------------------------------------
+
+
+@with_out
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse for ``tensordot``: of ``A`` read as a matrix, its first ``ind`` dimensions as rows and the others as columns."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    if ind > A.ndim:
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}")
+    rows, columns = A.shape[:ind], A.shape[ind:]
+    _check_square_tensor("shape[ind:]", "shape[:ind]", math.prod(columns), math.prod(rows))
+    return inv(A.reshape(math.prod(rows), -1)).reshape(*columns, *rows)  # type: ignore
+
+
+def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
+    if columns != rows:
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.{one}) == prod(self.{other}), but got {columns} != {rows}")
+
+
+@with_out
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """``X`` in ``tensordot(A, X, X.ndim) = B``, with the dimensions ``dims`` of ``A`` moved to its end first."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))  # type: ignore
+    rows, columns = A.shape[: B.ndim], A.shape[B.ndim :]
+    _check_square_tensor("shape[other.ndim:]", "shape[:other.ndim]", math.prod(columns), math.prod(rows))
+    return solve(A.reshape(math.prod(rows), -1), B.reshape(-1)).reshape(columns)  # type: ignore

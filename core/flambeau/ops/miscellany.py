@@ -1,0 +1,145 @@
+"""What fits nowhere else: the order of dimensions in memory, mapped files, hashes, and protocols of tensors."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from ..creation import empty, frombuffer
+from ..op import PUBLIC, composite
+from .._tensor import Tensor
+from .views import wrap_dim
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def _dim_order(self: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:
+    """The dimensions from the slowest in memory to the fastest.
+
+    RuntimeError where ``ambiguity_check`` is asked for and dimensions of length 1 or of one stride leave a choice.
+
+    >>> import flambeau as torch
+    >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
+    (2, 1, 0)
+    """
+    strides = self.stride()
+    if ambiguity_check and (1 in self.shape or len(set(strides)) < len(strides)):
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    return tuple(sorted(range(self.ndim), key=lambda each: (-strides[each], each)))
+
+
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
+    """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of ``physical_layout``.
+
+    >>> import flambeau as torch
+    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+    (3, 1, 6)
+    """
+    if len(physical_layout) != len(size):
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
+                           f"is not equal to len(physical_layout) = {len(physical_layout)}")  # fmt: skip
+    order = [wrap_dim(each, len(size)) for each in physical_layout]
+    if len(set(order)) < len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    made = empty([size[each] for each in order], **options)
+    return made.permute(sorted(range(len(order)), key=order.__getitem__))  # type: ignore
+
+
+def from_file(
+    filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of ``size`` elements in the memory-mapped file; with ``shared``, writes reach the file, made if need be.
+
+    Raises:
+        RuntimeError: the file cannot be opened, or is too small.
+    """
+    dtype = dtype or dtypes.get_default_dtype()
+    length = size * dtype.itemsize
+    mode = "read-write" if shared else "read-only"
+    try:
+        descriptor = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
+    except OSError as error:
+        raise RuntimeError(f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})") from None
+    try:
+        given = os.fstat(descriptor).st_size
+        if given < length and not shared:
+            raise RuntimeError(f"file <{filename}> size <{given}> is smaller than the required mapping size <{length}>")
+        if given < length:
+            os.ftruncate(descriptor, length)
+        if not size:
+            return empty(0, dtype=dtype, requires_grad=requires_grad)
+        mapped = mmap.mmap(descriptor, length, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+    finally:
+        os.close(descriptor)
+    return frombuffer(mapped, dtype=dtype, count=size, requires_grad=requires_grad)
+
+
+PUBLIC.update(empty_permuted=empty_permuted, from_file=from_file)
+Tensor.dim_order = _dim_order  # type: ignore[attr-defined]
+
+# --- hashes -------------------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """A uint64 hash of all elements, or of those along ``dim``: the exclusive or of their bits, as 64-bit numbers.
+
+    >>> import flambeau as torch
+    >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
+    tensor([3, 7], dtype=torch.uint64)
+    """
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
+    dims = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
+    dims = sorted(wrap_dim(each, input.ndim) for each in dims)
+    if not input.numel():
+        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                           "the 'dim' argument.")  # fmt: skip
+    wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)  # type: ignore[attr-defined]
+    kept = [each for each in range(input.ndim) if each not in dims]
+    shape = [input.shape[each] for each in kept]
+    bits = wide.detach().permute(kept + dims).reshape(*shape, prod(input.shape[each] for each in dims)).contiguous().view(dtypes.uint64)
+    while bits.shape[-1] > 1:
+        half = bits.shape[-1] // 2
+        folded = bits[..., :half] ^ bits[..., half : 2 * half]
+        bits = PUBLIC["cat"]([folded, bits[..., 2 * half :]], -1)
+    return bits.reshape([1 if each in dims else length for each, length in enumerate(input.shape)] if keepdim else shape)  # type: ignore
+
+
+# --- protocols ----------------------------------------------------------------------------------------------------
+
+
+def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What ``Module.load_state_dict`` puts in this tensor's place: ``other``, or this tensor with its values."""
+    return other.detach() if assign else self.copy_(other).detach()  # type: ignore
+
+
+def _reinforce(self: Tensor, reward: Any) -> None:
+    raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss be minus "
+                       "log_prob of the sample times the reward.")  # fmt: skip
+
+
+def _cuda_array_interface(self: Tensor) -> Any:
+    """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
+    if not self.is_cuda:
+        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use "  # type: ignore
+                             "tensor.cuda() to copy tensor to device memory.")  # fmt: skip
+    if self.requires_grad:
+        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+                           "var.detach() to get Variable that doesn't require grad.")  # fmt: skip
+    return self._array.__cuda_array_interface__
+
+
+def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Nothing lies below ``__torch_function__`` that could be overridden: the operation is carried out."""
+    return func(*args, **(kwargs or {}))
+
+
+Tensor.module_load, Tensor.reinforce = _module_load, _reinforce  # type: ignore[attr-defined]
+Tensor.__cuda_array_interface__ = property(_cuda_array_interface)  # type: ignore[attr-defined]
+Tensor.__torch_dispatch__ = staticmethod(_torch_dispatch)  # type: ignore[attr-defined]

@@ -1,0 +1,83 @@
+"""Special functions, transforms and windows on flambeau and on PyTorch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+
+import flambeau as ours  # noqa: E402
+
+POINTS = np.array([-3.5, -1.0, -0.3, 0.0, 0.2, 0.5, 0.9, 1.0, 1.7, 4.0, 12.0, np.nan])
+OTHERS = {"multigammaln", "polygamma", "softmax", "log_softmax", "logsumexp", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"}
+NAMES = [name for name in ours.special.__all__ if name not in OTHERS]
+
+
+def same(function, rtol=1e-6, atol=1e-7):
+    got, wanted = function(ours), function(theirs)
+    for a, b in zip(got if isinstance(got, tuple) else (got,), wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
+        a, b = a.detach().numpy(), b.detach().resolve_conj().resolve_neg().numpy()
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_special(name, dtype):
+    def function(torch):
+        x = torch.tensor(POINTS, dtype=getattr(torch, dtype))
+        return getattr(torch.special, name)(x, 3) if "polynomial" in name else getattr(torch.special, name)(x)
+
+    same(function, rtol=1e-5 if dtype == "float32" else 1e-9, atol=1e-6 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"])
+def test_special_of_two(name):
+    a, x = (each.ravel() for each in np.meshgrid([0.0, 0.5, 2.0, 7.0, np.inf], [0.0, 0.3, 1.0, 8.0, np.nan]))
+    same(lambda torch: getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)))
+
+
+@pytest.mark.parametrize("name", [each for each in ours.signal.windows.__all__ if each != "general_cosine"])
+@pytest.mark.parametrize("sym", [True, False])
+@pytest.mark.parametrize("length", [0, 1, 2, 7])
+def test_windows(name, sym, length):
+    same(lambda torch: getattr(torch.signal.windows, name)(length, sym=sym, dtype=torch.float64), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"])
+@pytest.mark.parametrize("periodic", [True, False])
+def test_old_windows(name, periodic):
+    for length in (0, 1, 2, 7):
+        same(lambda torch, n=length: getattr(torch, name)(n, periodic), rtol=1e-4, atol=1e-6)
+
+
+STFT = [{}, {"hop_length": 3}, {"win_length": 6}, {"center": False}, {"normalized": True}, {"onesided": False}, {"hop_length": 2, "win_length": 5}]
+
+
+@pytest.mark.parametrize("options", STFT, ids=str)
+def test_short_time_transform_and_its_gradient(options):
+    signal = np.random.default_rng(0).standard_normal((2, 40))
+
+    def there(torch):
+        x = torch.tensor(signal, requires_grad=True)
+        spectra = torch.stft(x, 8, return_complex=True, **options)
+        (spectra.abs() ** 2).sum().backward()
+        return spectra, x.grad
+
+    def back(torch):
+        return torch.istft(torch.stft(torch.tensor(signal), 8, return_complex=True, **options), 8, **options)
+
+    same(there)
+    same(back)
+
+
+def test_masked():
+    x, mask = np.arange(1.0, 7).reshape(2, 3), np.array([[True, False, True], [False, False, False]])
+    for name in ("sum", "prod", "mean", "amax", "amin", "var", "std", "logsumexp", "argmax", "argmin", "softmax", "log_softmax", "softmin",
+                 "cumsum", "cumprod", "median"):  # fmt: skip
+        same(lambda torch, n=name: getattr(torch.masked, n)(torch.tensor(x), 1, mask=torch.tensor(mask)))
+    same(lambda torch: torch.masked.norm(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
+    same(lambda torch: torch.masked.normalize(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
+    shown = [repr(torch.masked.masked_tensor(torch.tensor(x), torch.tensor(mask)) * 2) for torch in (ours, theirs)]
+    assert shown[0] == shown[1]

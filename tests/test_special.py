@@ -1,0 +1,169 @@
+"""Special functions over their whole domain, against SciPy; sampling's derivatives, against differences of quantiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+
+scipy = pytest.importorskip("scipy.special")
+
+LINE = np.concatenate([np.linspace(-20, 20, 401), np.logspace(-20, 2, 60), -np.logspace(-20, 2, 60)])
+HALF_LINE = np.concatenate([np.linspace(0.01, 40, 400), np.logspace(-20, 4, 80)])
+UNIT = np.concatenate([np.linspace(0, 1, 201), np.logspace(-300, -1, 60), 1 - np.logspace(-15, -1, 40)])
+FUNCTIONS = [  # name, domain, SciPy's
+    ("airy_ai", np.linspace(-30, 30, 601), lambda x: scipy.airy(x)[0]),
+    ("bessel_j0", LINE, scipy.j0),
+    ("bessel_j1", LINE, scipy.j1),
+    ("bessel_y0", HALF_LINE, scipy.y0),
+    ("bessel_y1", HALF_LINE, scipy.y1),
+    ("digamma", np.concatenate([HALF_LINE, -np.linspace(0.013, 20, 300)]), scipy.digamma),
+    ("entr", LINE, scipy.entr),
+    ("erf", LINE, scipy.erf),
+    ("erfc", np.linspace(-20, 26, 461), scipy.erfc),
+    ("erfcx", np.linspace(-26, 300, 500), scipy.erfcx),
+    ("erfinv", np.concatenate([UNIT, -UNIT]), scipy.erfinv),
+    ("expit", LINE, scipy.expit),
+    ("gammaln", np.concatenate([HALF_LINE, np.logspace(4, 300, 40), -np.linspace(0.013, 20, 300)]), scipy.gammaln),
+    ("i0", LINE, scipy.i0),
+    ("i0e", LINE, scipy.i0e),
+    ("i1", LINE, scipy.i1),
+    ("i1e", LINE, scipy.i1e),
+    ("log_ndtr", np.concatenate([LINE, -np.logspace(1, 150, 40)]), scipy.log_ndtr),
+    ("logit", UNIT, scipy.logit),
+    ("modified_bessel_i0", LINE, scipy.i0),
+    ("modified_bessel_i1", LINE, scipy.i1),
+    ("modified_bessel_k0", HALF_LINE, scipy.k0),
+    ("modified_bessel_k1", HALF_LINE, scipy.k1),
+    ("ndtr", LINE, scipy.ndtr),
+    ("ndtri", UNIT, scipy.ndtri),
+    ("scaled_modified_bessel_k0", HALF_LINE, scipy.k0e),
+    ("scaled_modified_bessel_k1", HALF_LINE, scipy.k1e),
+    ("sinc", LINE, np.sinc),
+    ("spherical_bessel_j0", HALF_LINE, lambda x: scipy.spherical_jn(0, x)),
+]
+OSCILLATING = {"airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "gammaln", "sinc", "spherical_bessel_j0"}
+
+
+@pytest.mark.parametrize(("name", "domain", "reference"), FUNCTIONS, ids=[each[0] for each in FUNCTIONS])
+def test_function(name, domain, reference):
+    function = getattr(torch.special, name)
+    near_zeros = 1e-14 if name in OSCILLATING else 0
+    np.testing.assert_allclose(function(torch.tensor(domain)).numpy(), reference(domain), rtol=1e-12, atol=near_zeros)
+    single = domain[(np.abs(domain) < 3e4) & ((np.abs(domain) > 1e-30) | (domain == 0))].astype(np.float32)
+    got, wanted = function(torch.tensor(single)), reference(single.astype(np.float64))
+    assert got.dtype is torch.float32
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(got.numpy(), wanted.astype(np.float32), rtol=1e-6, atol=1e-44)
+
+
+@pytest.mark.parametrize("name", [each[0] for each in FUNCTIONS])
+def test_shapes_and_dtypes(name):
+    function = getattr(torch.special, name)
+    assert function(torch.empty(0, 3)).shape == (0, 3)
+    assert function(torch.tensor(0.5)).shape == ()
+    assert function(torch.tensor([1, 1])).dtype is torch.float32
+    assert function(torch.tensor([0.5], dtype=torch.float16)).dtype is torch.float16
+    assert torch.isnan(function(torch.tensor([float("nan")]))).all()
+    out = torch.empty(2)
+    assert function(torch.tensor([0.25, 0.5]), out=out) is out
+    torch.testing.assert_close(out, function(torch.tensor([0.25, 0.5])))
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma(name):
+    shapes = [1e-10, 1e-3, 0.1, 0.5, 1, 2, 9, 11, 100, 1e3, 1e5]
+    points = [1e-30, 1e-5, 0.3, 0.999, 1, 1.5, 3, 12, 90, 101, 999, 1010, 1e5, 1.001e5]
+    a, x = (each.ravel() for each in np.meshgrid(shapes, points))
+    got = getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)).numpy()
+    np.testing.assert_allclose(got, getattr(scipy, name)(a, x), rtol=1e-11, atol=1e-300)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_at_the_edges(name):
+    a, x = (each.ravel() for each in np.meshgrid([0.0, 1.0, np.inf], [0.0, 1.0, np.inf]))
+    got = getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)).numpy()
+    np.testing.assert_array_equal(np.isnan(got), ((a == 0) & (x == 0)) | (np.isinf(a) & np.isinf(x)))
+    lower = name == "gammainc"
+    assert (got[(x == np.inf) & (a == 1)] == lower).all() and (got[(x == 0) & (a == 1)] != lower).all()
+
+
+def test_zeta_and_polygamma():
+    s, q = (each.ravel() for each in np.meshgrid([1.1, 2, 3.5, 20], [0.1, 1, 2.5, 100, 1e5]))
+    np.testing.assert_allclose(torch.special.zeta(torch.tensor(s), torch.tensor(q)).numpy(), scipy.zeta(s, q), rtol=1e-13)
+    x = np.concatenate([np.logspace(-5, 100, 50), [-0.5, -1.25, -7.75]])
+    for n in range(4):
+        np.testing.assert_allclose(torch.polygamma(n, torch.tensor(x[:50])).numpy(), scipy.polygamma(n, x[:50]), rtol=1e-12, atol=1e-300)
+    reflected = np.pi**2 / np.sin(np.pi * x[50:]) ** 2 - scipy.polygamma(1, 1 - x[50:])
+    np.testing.assert_allclose(torch.polygamma(1, torch.tensor(x[50:])).numpy(), reflected, rtol=1e-12)
+
+
+POLYNOMIALS = {
+    "chebyshev_polynomial_t": scipy.eval_chebyt,
+    "chebyshev_polynomial_u": scipy.eval_chebyu,
+    "hermite_polynomial_h": scipy.eval_hermite,
+    "hermite_polynomial_he": scipy.eval_hermitenorm,
+    "laguerre_polynomial_l": lambda n, x: scipy.eval_laguerre(n, x),
+    "legendre_polynomial_p": scipy.eval_legendre,
+    "shifted_chebyshev_polynomial_t": scipy.eval_sh_chebyt,
+    "shifted_chebyshev_polynomial_u": scipy.eval_sh_chebyu,
+}
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials(name):
+    x, n = np.linspace(-1.5, 1.5, 31)[:, None], np.arange(9.0)
+    got = getattr(torch.special, name)(torch.tensor(x), torch.tensor(n)).numpy()
+    np.testing.assert_allclose(got, POLYNOMIALS[name](n.astype(int), x), rtol=1e-10, atol=1e-10)
+    assert getattr(torch.special, name)(torch.tensor([0.5]), -1).item() == 0
+
+
+def test_chebyshev_polynomials_of_the_third_and_fourth_kind():
+    theta, n = np.linspace(0.1, 3, 20), 5
+    x = torch.tensor(np.cos(theta))
+    third, fourth = np.cos((n + 0.5) * theta) / np.cos(theta / 2), np.sin((n + 0.5) * theta) / np.sin(theta / 2)
+    np.testing.assert_allclose(torch.special.chebyshev_polynomial_v(x, n).numpy(), third, rtol=1e-11)
+    np.testing.assert_allclose(torch.special.chebyshev_polynomial_w(x, n).numpy(), fourth, rtol=1e-11)
+    np.testing.assert_allclose(torch.special.shifted_chebyshev_polynomial_v((x + 1) / 2, n).numpy(), third, rtol=1e-11)
+    np.testing.assert_allclose(torch.special.shifted_chebyshev_polynomial_w((x + 1) / 2, n).numpy(), fourth, rtol=1e-11)
+
+
+DIFFERENTIABLE = {
+    "erfcx": 0.7, "log_ndtr": -1.3, "ndtr": 0.3, "ndtri": 0.3, "erfinv": 0.3, "entr": 0.4, "i0": 1.3, "i0e": 1.3, "i1": 1.3, "i1e": -1.3,
+    "gammaln": 2.3, "digamma": 0.7, "logit": 0.3, "sinc": 0.6, "bessel_j0": 1.5, "bessel_j1": 9.5, "bessel_y0": 1.5, "bessel_y1": 9.5,
+    "modified_bessel_k0": 1.5, "modified_bessel_k1": 2.5, "scaled_modified_bessel_k0": 1.5, "scaled_modified_bessel_k1": 2.5,
+    "spherical_bessel_j0": 1.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients(name):
+    x = torch.tensor([DIFFERENTIABLE[name]], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(getattr(torch.special, name), x)
+    assert torch.autograd.gradgradcheck(getattr(torch.special, name), x)
+
+
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py", "zeta", "gammainc", "gammaincc"])
+def test_gradients_by_the_second_argument(name):
+    a, x = torch.tensor([1.7], dtype=torch.float64), torch.tensor([2.5], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: getattr(torch.special, name)(a, x), x)
+    assert torch.autograd.gradgradcheck(lambda x: getattr(torch.special, name)(a, x), x)
+
+
+@pytest.mark.parametrize("quantile", [0.001, 0.1, 0.5, 0.9, 0.999])
+def test_derivatives_of_samples(quantile):
+    from flambeau.op import RECORDED
+
+    a = np.array([1e-2, 0.1, 0.5, 1, 3, 10, 100, 1e4])
+    sample, step = scipy.gammaincinv(a, quantile), 1e-5 * a
+    wanted = (scipy.gammaincinv(a + step, quantile) - scipy.gammaincinv(a - step, quantile)) / (2 * step)
+    seen = sample > 1e-300
+    got = RECORDED.standard_gamma_grad(torch.tensor(a[seen]), torch.tensor(sample[seen])).numpy()
+    np.testing.assert_allclose(got, wanted[seen], rtol=2e-6)
+    a, b = np.array([0.5, 1, 3, 10]), np.array([2.0, 0.7, 3, 40])
+    sample, step = scipy.betaincinv(a, b, quantile), 1e-5 * a
+    wanted = (scipy.betaincinv(a + step, b, quantile) - scipy.betaincinv(a - step, b, quantile)) / (2 * step)
+    g = torch.tensor([[1.0, 0.0]] * 4, dtype=torch.float64)
+    got = RECORDED.dirichlet_grad(g, torch.tensor(np.stack([a, b], -1)), torch.tensor(np.stack([sample, 1 - sample], -1))).numpy()
+    np.testing.assert_allclose(got[:, 0], wanted, rtol=2e-5)

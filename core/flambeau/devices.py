@@ -178,7 +178,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     whether they are is one comparison by identity.
     """
 
-    __slots__ = ("F", "_one", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars")
+    __slots__ = ("F", "_one", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars", "table")
     __hash__ = object.__hash__
 
     def __init__(self, dtype: dtype, device: device, backend: Backend) -> None:
@@ -195,11 +195,12 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         self.constants: dict[Any, Any] = {}
         self.F = Kernels(self)
         self._one: Any = None
+        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the entries again: Python looks up a plain dict faster
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         from .op import resolve
 
-        entry = self[name] = resolve(name, self)
+        entry = self[name] = self.table[name] = resolve(name, self)
         return entry
 
     def __eq__(self, other: object) -> bool:

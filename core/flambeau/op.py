@@ -379,11 +379,11 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
     raw = [f"(None if {each} is None else {each}._array)" if each in optional else f"{each}._array" for each in tensors]
     lines += [
         f"    if {' and '.join(conditions)}:",
-        f"        kernel, kind = {lead}._kind[{name!r}]",
         "        try:",
+        f"            kernel, kind = {lead}._kind.table[{name!r}]",
         f"            array = kernel({', '.join([*raw, *record.kernel_params])})",
         "        except Exception as error:",
-        f"            raise explain(error, op_{name}, {_tuple(tensors)}, {_tuple(params)})",
+        f"            return recover(error, op_{name}, {_tuple(tensors)}, {_tuple(params)})",
     ]
     call = ", ".join(["array", "kind", *tensors, *params])
     if record.results or record.many:
@@ -664,6 +664,13 @@ def are_of_one_kind(tensors: Any) -> bool:
     return all([each._kind is kind for each in tensors])  # noqa: C419 (a list is faster than a generator)
 
 
+def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """After an exception on the straight path: look the kernel up where that is all that was missing, else explain."""
+    if type(error) is KeyError and error.args == (record.name,):
+        return dispatch(record, tensors, params)
+    raise explain(error, record, tensors, params) from None
+
+
 def can_operate(value: Any) -> bool:
     """Whether an operator takes ``value`` as its other operand."""
     return isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
@@ -721,7 +728,7 @@ from .dispatch import dispatch, explain, tuple_of_tensors  # noqa: E402  (needs 
 from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(
-    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
+    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original, recover=recover,
     several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save, save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
     tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind,

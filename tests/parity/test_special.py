@@ -26,10 +26,11 @@ def same(function, rtol=1e-6, atol=1e-7):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_special(name, dtype):
     def function(torch):
-        x = torch.tensor(POINTS, dtype=getattr(torch, dtype))
+        points = POINTS[:-1] if "polynomial" in name else POINTS  # PyTorch makes numbers of NaN there
+        x = torch.tensor(points, dtype=getattr(torch, dtype))
         return getattr(torch.special, name)(x, 3) if "polynomial" in name else getattr(torch.special, name)(x)
 
-    same(function, rtol=1e-5 if dtype == "float32" else 1e-9, atol=1e-6 if dtype == "float32" else 1e-12)
+    same(function, rtol=1e-5 if dtype == "float32" else 1e-7, atol=1e-6 if dtype == "float32" else 1e-9)
 
 
 @pytest.mark.parametrize("name", ["gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"])

@@ -131,7 +131,7 @@ class BatchedKind(Kind):
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         kernel, kinds = self.F._kind[name] if self.F._kind is not self else super().__missing__(name)
-        entry = self[name] = kernel, tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds)
+        entry = self[name] = self.table[name] = kernel, tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds)
         return entry
 
     def _own(self, kind: Kind) -> Kind:

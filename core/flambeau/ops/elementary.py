@@ -10,6 +10,7 @@ from .. import dtypes
 from ..op import composite, op
 from ..return_types import make
 from .._tensor import Tensor
+from .precision import in_double
 
 __all__: list[str] = []
 
@@ -60,6 +61,7 @@ def rad2deg(input: Tensor) -> Tensor:
     return input * (180 / math.pi)  # type: ignore
 
 
+@in_double
 def _sinc_forward(xp: Any, input: Any) -> Any:
     angle = xp.where(input == 0, 1.0, input * math.pi)
     return xp.where(input == 0, 1.0, xp.sin(angle) / angle)
@@ -70,7 +72,7 @@ def _sinc_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     return g * F.where(input == 0, 0.0, (F.cos(safe * math.pi) - out) / safe)
 
 
-sinc = op("sinc", _sinc_forward, promote="float", inplace=True, doc="``sin(pi x) / (pi x)``; 1 at 0.", input=_sinc_grad)
+sinc = op("sinc", lambda xp, input: _sinc_forward(xp, input), promote="float", inplace=True, doc="``sin(pi x) / (pi x)``; 1 at 0.", input=_sinc_grad)
 
 # --- signs and neighbours -----------------------------------------------------------------------------------------
 
@@ -231,10 +233,13 @@ xlog1py = op(
 )  # fmt: skip
 
 
-def _logit_forward(xp: Any, input: Any, /, eps: float | None = None) -> Any:
-    if eps is not None:
-        input = xp.clip(input, eps, 1 - eps)
+@in_double
+def _log_odds(xp: Any, input: Any) -> Any:
     return xp.log(input / (1 - input))
+
+
+def _logit_forward(xp: Any, input: Any, /, eps: float | None = None) -> Any:
+    return _log_odds(xp, input if eps is None else xp.clip(input, eps, 1 - eps))
 
 
 def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..op import op
+from .precision import in_double
 
 __all__ = ["erf", "erf_forward", "erfc", "erfc_forward", "polynomial", "scaled_tail"]
 
@@ -66,6 +67,8 @@ def erfc_forward(xp: Any, input: Any) -> Any:
     return xp.where(size < 1, 1 - _near_zero(xp.clip(input, -1.0, 1.0)), xp.where(input < 0, 2 - tail, tail))
 
 
+_accurate_erfc = in_double(erfc_forward)  # a rounding error in the square of its argument would grow with it
+
 erf = op(
     "erf", erf_forward, promote="float_accumulate", inplace=True,
     doc="""The error function: twice the normal distribution's mass, of variance 1/2, between 0 and ``x``.
@@ -77,7 +80,7 @@ erf = op(
     input=lambda F, g, input: g * F.exp(-input * input) * (2 / math.sqrt(math.pi)),
 )  # fmt: skip
 erfc = op(
-    "erfc", erfc_forward, promote="float_accumulate", inplace=True,
+    "erfc", lambda xp, input: _accurate_erfc(xp, input), promote="float", inplace=True,
     doc="``1 - erf(x)``, accurate where that is small.",
     input=lambda F, g, input: g * F.exp(-input * input) * (-2 / math.sqrt(math.pi)),
 )  # fmt: skip

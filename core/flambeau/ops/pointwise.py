@@ -194,7 +194,8 @@ def frac(input: Tensor) -> Tensor:
 
 
 def _sigmoid_forward(xp: Any, input: Any) -> Any:
-    return 0.5 * xp.tanh(0.5 * input) + 0.5  # stable on both sides
+    small = xp.exp(-xp.abs(input))  # never overflows, and keeps all digits on both sides
+    return xp.where(input < 0, small, 1.0) / (1 + small)
 
 
 sigmoid = _unary("sigmoid", _sigmoid_forward, "``1 / (1 + exp(-x))``.", lambda F, g, out: g * F.conj(out * (1 - out)))

@@ -1,0 +1,170 @@
+"""The CuPy backend: CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import array_api_compat.cupy as xp
+import cupy
+import numpy as np
+from flambeau import dtypes
+from flambeau.backend import Backend, hookimpl
+
+from . import convolution, kernels, matrix, optimizers
+from .device import Devices, on_device
+from .memory import Memory
+
+__all__ = ["CupyBackend"]
+
+_PARTS = (convolution, matrix, optimizers)  # their kernels register themselves
+
+
+class CupyBackend(Devices, Memory, Backend):
+    """Arrays are ``cupy.ndarray``; ``xp`` is CuPy by way of array-api-compat, which fills its gaps.
+
+    Work goes to the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
+    """
+
+    name = "cupy"
+    device_type = "cuda"
+    xp = xp
+    array_type = cupy.ndarray
+    inplace_kernels = kernels.INPLACE
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return kernels.KERNELS
+
+    @cached_property
+    def dtypes(self) -> Mapping[dtypes.dtype, Any]:
+        found = {each: np.dtype(each.name) for each in dtypes.ALL if each is not dtypes.bfloat16}
+        if hasattr(cupy, "bfloat16"):
+            found[dtypes.bfloat16] = np.dtype(cupy.bfloat16)
+        return found
+
+    def on(self, index: int | None) -> Any:
+        return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)
+
+    # --- arrays ---
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        with cupy.cuda.Device(index):
+            made = cupy.asarray(data, dtype=raw_dtype)
+            return made.copy() if copy and made is data else made
+
+    wrap = staticmethod(cupy.asarray)
+
+    def to_host(self, array: Any) -> Any:
+        self.waits()
+        return cupy.asnumpy(array)
+
+    def from_host(self, data: Any, index: int = 0) -> Any:
+        return self.asarray(np.asarray(data), index=index)
+
+    def to_device(self, array: Any, index: int) -> Any:
+        """A copy on another device, after what its own device's stream is doing now."""
+        with array.device:
+            ready = cupy.cuda.Event(disable_timing=True)
+            ready.record()
+            array = cupy.ascontiguousarray(array)
+        with cupy.cuda.Device(index):
+            cupy.cuda.get_current_stream().wait_event(ready)
+            made = cupy.empty(array.shape, array.dtype)
+            made.data.copy_from_device_async(array.data, array.nbytes)
+            return made
+
+    def tolist(self, array: Any) -> Any:
+        return self.to_host(array).tolist()
+
+    def item(self, array: Any) -> Any:
+        self.waits()
+        return array.item()
+
+    def astype(self, array: Any, raw_dtype: Any) -> Any:
+        with array.device:
+            return (array.real if array.dtype.kind == "c" and raw_dtype.kind not in "cb" else array).astype(raw_dtype)
+
+    def copy(self, array: Any) -> Any:
+        with array.device:
+            return array.copy()
+
+    def write(self, target: Any, value: Any) -> None:
+        with target.device:
+            target[...] = value
+
+    # --- memory ---
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        if 0 in array.shape:
+            return super().strides(array)
+        return tuple(step // array.itemsize for step in array.strides)
+
+    def is_contiguous(self, array: Any) -> bool:
+        return bool(array.flags.c_contiguous)
+
+    def data_ptr(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def root(self, array: Any) -> tuple[Any, int]:
+        base = array if array.base is None else array.base
+        flat = cupy.ndarray((base.size,), base.dtype, memptr=base.data)
+        flat = flat if base.dtype == array.dtype else flat.view(array.dtype)
+        return flat, (array.data.ptr - flat.data.ptr) // array.itemsize
+
+    def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+        return cupy.lib.stride_tricks.as_strided(flat[offset:], tuple(size), [step * flat.itemsize for step in stride])
+
+    def shares_memory(self, array: Any, other: Any) -> bool:
+        return bool(cupy.may_share_memory(array, other))
+
+    def record_stream(self, array: Any, stream: Any) -> None:
+        """The memory goes back to its pool for the stream that it came from, which therefore waits for this one."""
+        with array.device:
+            cupy.cuda.get_current_stream().wait_event(stream.raw.record())
+
+    def to_dlpack(self, array: Any, **kwargs: Any) -> Any:
+        return array.__dlpack__(**{key: value for key, value in kwargs.items() if value is not None})
+
+    # --- random numbers ---
+
+    def generator(self, index: int) -> Any:
+        from .random import Generator
+
+        return Generator(index)
+
+    def report(self) -> str:
+        names = [self.properties(index)["name"] for index in range(self.device_count())]
+        return f"cupy {cupy.__version__}, {', '.join(names) or 'no CUDA device'}"
+
+
+class _Placed:
+    """``xp`` whose functions make arrays on one device."""
+
+    def __init__(self, xp: Any, index: int) -> None:
+        self._xp, self._index = xp, index
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._xp, name)
+        if callable(found) and not isinstance(found, type):
+            found = on_device(self._index, found)
+        self.__dict__[name] = found
+        return found
+
+
+_backend = CupyBackend()
+
+
+@hookimpl
+def flambeau_backend(name: str) -> CupyBackend | None:
+    return _backend if name == "cupy" else None
+
+
+@hookimpl
+def flambeau_collectives(device_type: str) -> Any:
+    if device_type != "cuda":
+        return None
+    from ..parallel import collectives
+
+    return collectives("cuda")

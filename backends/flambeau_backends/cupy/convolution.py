@@ -1,0 +1,90 @@
+"""Convolution as matrix products over strided windows (im2col), one product for all windows of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import cupy
+
+from .kernels import kernel
+from .matrix import batched_gemm
+
+__all__ = ["convolution", "convolution_transposed", "convolution_weight"]
+
+Sizes = Sequence[int]
+
+
+def _padded(input: Any, padding: Sizes) -> Any:
+    return cupy.pad(input, ((0, 0), (0, 0), *((p, p) for p in padding))) if any(padding) else cupy.ascontiguousarray(input)
+
+
+def _windows(input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    """A view ``(batch, channels, *window, *size)`` of a padded input."""
+    batch, channel, *space = input.strides
+    inside = [step * d for step, d in zip(space, dilation, strict=True)]
+    between = [step * s for step, s in zip(space, stride, strict=True)]
+    shape = (*input.shape[:2], *window, *size)
+    return cupy.lib.stride_tricks.as_strided(input, shape, (batch, channel, *inside, *between))
+
+
+def _columns(input: Any, groups: int, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    """The windows as columns of matrices: ``(batch * groups, channels * window, size)``."""
+    seen = _windows(_padded(input, padding), window, stride, dilation, size)
+    batch, channels = input.shape[:2]
+    return seen.reshape(batch * groups, channels // groups * prod(window), prod(size))
+
+
+def _product(a: Any, b: Any) -> Any:
+    return batched_gemm(a, b) if a.dtype.name in ("float16", "bfloat16", "float32") else cupy.matmul(a, b)
+
+
+@kernel
+def convolution(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    window, batch, outputs = weight.shape[2:], input.shape[0], weight.shape[0]
+    size = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
+                 for n, k, s, p, d in zip(input.shape[2:], window, stride, padding, dilation, strict=True))  # fmt: skip
+    columns = _columns(input, groups, window, stride, padding, dilation, size)
+    rows = weight.reshape(1, groups, outputs // groups, -1)
+    rows = cupy.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch * groups, *rows.shape[2:])
+    made = _product(rows, columns).reshape(batch, outputs, *size)
+    return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
+
+
+@kernel
+def convolution_weight(
+    grad: Any, input: Any, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    batch, outputs = grad.shape[:2]
+    columns = _columns(input, groups, shape[2:], stride, padding, dilation, grad.shape[2:])
+    slopes = grad.reshape(batch * groups, outputs // groups, -1)
+    each = _product(slopes, columns.swapaxes(1, 2))
+    return each.reshape(batch, *shape).sum(0)
+
+
+@kernel
+def convolution_transposed(
+    input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    """Every element of the input spreads its weights over a window; those that meet are added, place by place."""
+    batch, channels = input.shape[:2]
+    window, outputs = weight.shape[2:], weight.shape[1] * groups
+    rows = weight.reshape(1, groups, channels // groups, -1)
+    rows = cupy.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch * groups, *rows.shape[2:])
+    spread = _product(rows.swapaxes(1, 2), input.reshape(batch * groups, channels // groups, -1))
+    spread = spread.reshape(batch, outputs, *window, *input.shape[2:])
+    made = cupy.zeros((batch, outputs, *(n + 2 * p for n, p in zip(size, padding, strict=True))), spread.dtype)
+    seen = _windows(made, window, stride, dilation, input.shape[2:])
+    for place in product(*map(range, window)):
+        seen[(slice(None), slice(None), *place)] += spread[(slice(None), slice(None), *place)]
+    made = made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
+    made = cupy.ascontiguousarray(made)
+    return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
+

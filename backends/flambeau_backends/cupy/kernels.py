@@ -1,0 +1,358 @@
+"""Kernels by operation name: CuPy's ufuncs, fused elementwise ones, and those of ``kernels.cu``.
+
+A kernel takes raw arrays first, then the operation's parameters, and never writes to its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import cupy
+import cupyx
+import numpy as np
+from flambeau_backends.numpy.kernels import NOT_ELEMENTWISE, UFUNCS
+
+from .source import launch, pointer
+
+__all__ = ["INPLACE", "KERNELS", "in_place", "kernel"]
+
+Kernel = Callable[..., Any]
+Sizes = Sequence[int]
+
+_ELEMENTWISE = {name: getattr(cupy, each.__name__) for name, each in UFUNCS.items()
+                if name not in NOT_ELEMENTWISE and hasattr(cupy, each.__name__)}  # fmt: skip
+KERNELS: dict[str, Kernel] = dict(_ELEMENTWISE)
+INPLACE: dict[str, Kernel] = {}
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Register a function as the kernel of the operation it is named after."""
+    KERNELS[function.__name__.rstrip("_")] = function
+    return function
+
+
+def in_place(function: Kernel) -> Kernel:
+    """Register a function as the in-place kernel of the operation it is named after; it runs on the target's device."""
+
+    def on_its_device(target: Any, *others: Any, **scalars: Any) -> Any:
+        with target.device:
+            return function(target, *others, **scalars)
+
+    INPLACE[function.__name__.rstrip("_")] = on_its_device
+    return function
+
+
+def _written(ufunc: Any, name: str) -> Kernel:
+    def write(target: Any, *others: Any) -> None:
+        ufunc(target, *others, out=target)
+
+    write.__name__ = name
+    return write
+
+
+for _name, _ufunc in _ELEMENTWISE.items():
+    in_place(_written(_ufunc, _name))
+
+
+# --- fused, in place ----------------------------------------------------------------------------------------------
+
+_ADD = cupy.ElementwiseKernel("T target, T other, T alpha", "T out", "out = target + alpha * other", "flambeau_add")
+_ADDCMUL = cupy.ElementwiseKernel("T target, T a, T b, T value", "T out", "out = target + value * a * b", "flambeau_addcmul")
+_ADDCDIV = cupy.ElementwiseKernel("T target, T a, T b, T value", "T out", "out = target + value * a / b", "flambeau_addcdiv")
+_LERP = cupy.ElementwiseKernel("T target, T end, T weight", "T out", "out = target + weight * (end - target)", "flambeau_lerp")
+
+
+def _one(like: Any) -> Any:
+    return like.dtype.type(1)
+
+
+@in_place
+def add_(target: Any, other: Any, alpha: Any = None) -> None:
+    _ADD(target, other, _one(target) if alpha is None else alpha, target)
+
+
+@in_place
+def sub_(target: Any, other: Any, alpha: Any = None) -> None:
+    _ADD(target, other, -_one(target) if alpha is None else -alpha, target)
+
+
+@in_place
+def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
+    _ADDCMUL(target, first, second, _one(target) if value is None else value, target)
+
+
+@in_place
+def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
+    if target.dtype.kind not in "fc":
+        raise TypeError("not for integers")
+    _ADDCDIV(target, first, second, _one(target) if value is None else value, target)
+
+
+@in_place
+def lerp_(target: Any, end: Any, weight: Any) -> None:
+    _LERP(target, end, weight, target)
+
+
+@in_place
+def copy_(target: Any, source: Any) -> bool:
+    """Returns whether it was done; an expanded target is not written to."""
+    if 0 in target.strides and target.size > 1:
+        return False
+    target[...] = source
+    return True
+
+
+@in_place
+def zero_(target: Any) -> None:
+    target.fill(0)
+
+
+# --- instances of kernels.cu --------------------------------------------------------------------------------------
+
+
+def real(array: Any) -> str:
+    """The C++ type of an array's elements."""
+    return "double" if array.dtype == np.float64 else "float"
+
+
+def serves(*arrays: Any) -> bool:
+    """Whether the kernels of ``kernels.cu`` take these dtypes."""
+    return all(each is None or each.dtype in (np.float32, np.float64) for each in arrays)
+
+
+def dense(array: Any) -> Any:
+    """The array itself or a copy, in row-major order."""
+    return None if array is None else cupy.ascontiguousarray(array)
+
+
+def _rows(array: Any, dim: int) -> tuple[int, int, int]:
+    """How many rows there are along a dimension, their length, and the distance between their elements."""
+    length, inner = array.shape[dim], prod(array.shape[dim + 1 :])
+    return array.size // max(length, 1), length, inner
+
+
+def _along_rows(name: str, dim: int, *arrays: Any) -> Any:
+    arrays = tuple(map(dense, arrays))
+    made = cupy.empty_like(arrays[0])
+    rows, length, inner = _rows(made, dim)
+    launch(name, made.size, (*arrays, made, np.int64(length), np.int64(inner)), blocks=rows)
+    return made
+
+
+@kernel
+def softmax(input: Any, dim: int) -> Any:
+    return _along_rows(f"softmax<{real(input)}, false>", dim, input)
+
+
+@kernel
+def log_softmax(input: Any, dim: int) -> Any:
+    return _along_rows(f"softmax<{real(input)}, true>", dim, input)
+
+
+@kernel
+def softmax_backward(g: Any, out: Any, dim: int) -> Any:
+    if not serves(g, out):
+        return out * (g - cupy.sum(g * out, dim, keepdims=True))
+    return _along_rows(f"softmax_backward<{real(g)}, false>", dim, cupy.broadcast_to(g, out.shape), out)
+
+
+@kernel
+def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
+    if not serves(g, out):
+        return g - cupy.exp(out) * cupy.sum(g, dim, keepdims=True)
+    return _along_rows(f"softmax_backward<{real(g)}, true>", dim, cupy.broadcast_to(g, out.shape), out)
+
+
+# --- cross entropy ------------------------------------------------------------------------------------------------
+
+
+def _losses(input: Any, log_sum: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
+    """The loss of each sample, and what each counts for."""
+    input, target = dense(input), dense(target.astype(np.int64, copy=False))
+    losses, weights = cupy.empty(target.shape, input.dtype), cupy.empty(target.shape, input.dtype)
+    sizes = np.int64(target.size), np.int64(input.shape[1]), np.int64(prod(input.shape[2:]))
+    arrays = input, pointer(dense(log_sum)), target, pointer(dense(weight)), losses, weights
+    launch(f"cross_entropy<{real(input)}>", target.size, (*arrays, *sizes, np.int64(ignore_index)))
+    return losses, weights
+
+
+def _reduced(losses: Any, weights: Any, reduction: str) -> Any:
+    if reduction == "none":
+        return losses
+    return cupy.sum(losses) / cupy.sum(weights) if reduction == "mean" else cupy.sum(losses)
+
+
+@kernel
+def nll_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
+    return _reduced(*_losses(input, None, target, weight, ignore_index), reduction)
+
+
+@kernel
+def cross_entropy(
+    input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    return _reduced(*_losses(input, log_sum, target, weight, ignore_index), reduction)
+
+
+@kernel
+def cross_entropy_backward(
+    g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+) -> Any:
+    given = input.dtype
+    input = dense(input if serves(input) else input.astype(np.float32))
+    log_sum = dense(log_sum.astype(input.dtype, copy=False))
+    target, weight = dense(target.astype(np.int64, copy=False)), None if weight is None else dense(weight.astype(input.dtype, copy=False))
+    if reduction == "mean":
+        kept = (target != ignore_index).astype(input.dtype)
+        g = g / cupy.sum(kept if weight is None else kept * cupy.take(weight, cupy.where(target == ignore_index, 0, target)))
+    grad = dense(cupy.broadcast_to(g.astype(input.dtype, copy=False), target.shape))
+    made = cupy.empty_like(input)
+    sizes = np.int64(target.size), np.int64(input.shape[1]), np.int64(prod(input.shape[2:])), np.int64(ignore_index)
+    launch(f"cross_entropy_backward<{real(input)}>", made.size, (grad, input, log_sum, target, pointer(weight), made, *sizes))
+    return made.astype(given, copy=False)
+
+
+# --- pooling ------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _windows(device: int, *geometry: tuple[int, ...]) -> Any:
+    """Sizes of space and result, windows, strides, padding and dilation in three dimensions, on the device."""
+    fillers = (1, 1, 1, 1, 0, 1)
+    rows = [(filler,) * (3 - len(given)) + tuple(given) for given, filler in zip(geometry, fillers, strict=True)]
+    return cupy.asarray(np.array(rows, np.int32))
+
+
+def _geometry(space: Sizes, size: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    return _windows(cupy.cuda.runtime.getDevice(), *map(tuple, (space, size, window, stride, padding, dilation)))
+
+
+def _pooled(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, want: str) -> Any:
+    given, shape = input.dtype, (*input.shape[:2], *size)
+    input = dense(input if serves(input) else input.astype(np.float64 if given.kind in "iu" else np.float32))
+    made = cupy.empty(shape, input.dtype if want == "values" else np.int64)
+    targets = (made, pointer(None)) if want == "values" else (pointer(None), made)
+    geometry = _geometry(input.shape[2:], size, window, stride, padding, dilation)
+    launch(f"max_pool<{real(input)}>", made.size, (input, *targets, np.int64(made.size), geometry))
+    return made.astype(given, copy=False) if want == "values" else made
+
+
+def _max_pool(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    return _pooled(input, window_size, stride, padding, dilation, size, "values")
+
+
+@kernel
+def max_pool_indices(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    return _pooled(input, window_size, stride, padding, dilation, size, "indices")
+
+
+@kernel
+def max_pool_backward(
+    g: Any, input: Any, out: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+) -> Any:
+    given = input.dtype
+    if not serves(input):
+        g, input = g.astype(np.float32), input.astype(np.float32)
+    g, input = dense(g), dense(input)
+    made = cupy.zeros(input.shape, input.dtype)
+    geometry = _geometry(input.shape[2:], size, window_size, stride, padding, dilation)
+    launch(f"max_pool_backward<{real(input)}>", g.size, (g, input, made, np.int64(g.size), geometry))
+    return made.astype(given, copy=False)
+
+
+def _avg_pool(
+    input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+) -> Any:
+    given = input.dtype
+    input = dense(input if serves(input) else input.astype(np.float64))
+    made = cupy.empty((*input.shape[:2], *size), input.dtype)
+    geometry = _geometry(input.shape[2:], size, window_size, stride, padding, (1,) * len(size))
+    launch(f"avg_pool<{real(input)}>", made.size,
+           (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)))  # fmt: skip
+    return made if serves(cupy.empty(0, given)) else cupy.floor(made).astype(given)
+
+
+@kernel
+def avg_pool_backward(
+    input: Any, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+) -> Any:
+    input = dense(input)
+    made = cupy.empty((*input.shape[:2], *space), input.dtype)
+    geometry = _geometry(space, size, window_size, stride, padding, (1,) * len(size))
+    launch(f"avg_pool_backward<{real(input)}>", made.size,
+           (input, made, np.int64(made.size), geometry, np.bool_(count_padding), np.int64(divisor or 0)))  # fmt: skip
+    return made
+
+
+for _n in (1, 2, 3):
+    KERNELS[f"max_pool{_n}d"], KERNELS[f"avg_pool{_n}d_windows"] = _max_pool, _avg_pool
+
+
+# --- scattering ---------------------------------------------------------------------------------------------------
+
+
+@kernel
+def sum_rows(input: Any, indices: Any, count: int) -> Any:
+    """The gradient of an embedding's table: half precision is added up in float32."""
+    given, width = input.dtype, input.shape[-1]
+    input = dense(input if serves(input) else input.astype(np.float32))
+    made = cupy.zeros((count, width), input.dtype)
+    indices = dense(indices.astype(np.int64, copy=False))
+    launch(f"sum_rows<{real(input)}>", input.size, (input, indices, made, np.int64(input.size), np.int64(width)))
+    return made.astype(given, copy=False)
+
+
+def _add_at(target: Any, where: Any, values: Any) -> None:
+    """``target[where] += values``, all of those that meet; signed 64-bit integers as unsigned, which add alike."""
+    if target.dtype == np.int64:
+        target, values = target.view(np.uint64), cupy.ascontiguousarray(values).view(np.uint64)
+    cupyx.scatter_add(target, where, values)
+
+
+@kernel
+def index_backward(input: Any, shape: Sizes, index: Any) -> Any:
+    made = cupy.zeros(shape, input.dtype)
+    _add_at(made, index, input)
+    return made
+
+
+@kernel
+def index_put_add(input: Any, values: Any, index: Any) -> Any:
+    made = input.copy()
+    _add_at(made, index, values)
+    return made
+
+
+@kernel
+def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
+    made = input.copy()
+    where = list(cupy.ogrid[tuple(slice(0, length) for length in index.shape)])
+    where[dim] = index
+    _add_at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
+    return made
+
+
+# --- views and copies ---------------------------------------------------------------------------------------------
+
+
+@kernel
+def permute(input: Any, dims: Sizes) -> Any:
+    return input.transpose(dims)
+
+
+@kernel
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    return input.swapaxes(dim0, dim1)
+
+
+@kernel
+def expand(input: Any, shape: Sizes) -> Any:
+    return cupy.broadcast_to(input, shape)
+
+
+@kernel
+def contiguous(input: Any) -> Any:
+    return cupy.ascontiguousarray(input)

@@ -1,0 +1,205 @@
+"""PyTorch's CUDA random stream: the same seed gives the same uniform, normal and integer values.
+
+Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") counts instead of iterating: a thread
+takes the sequence of its own number from the offset on, so the state is a seed and an offset.  Which thread makes which
+element depends on the device, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import cupy
+import numpy as np
+from flambeau_backends.numpy import random as host
+
+from .source import BLOCK, launch
+
+__all__ = ["Generator"]
+
+Shape = Sequence[int]
+DEFAULT_SEED = host.DEFAULT_SEED
+_WORDS = 4  # that a thread takes at a time
+_WIDE_SPAN = 1 << 28  # a remainder of 32 bits would be too uneven from here on
+
+
+class Generator:
+    """A stream of random numbers on one device.  Samplers take a shape and a dtype and return a new array there."""
+
+    def __init__(self, index: int = 0, seed: int = DEFAULT_SEED) -> None:
+        self.index = index
+        self.manual_seed(seed)
+
+    # --- seed and state ---
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restart the stream."""
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed, self._offset = seed % 2**64, 0
+        return self
+
+    def seed(self) -> int:
+        """Restart the stream from a seed of the operating system's; returns it."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11)
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the stream was started from."""
+        return self._seed
+
+    def get_offset(self) -> int:
+        """How many words each thread has taken."""
+        return self._offset
+
+    def set_offset(self, offset: int) -> None:
+        """Go to another place in the stream."""
+        if offset % _WORDS:
+            raise RuntimeError("offset must be a multiple of 4")
+        self._offset = offset
+
+    def get_state(self) -> np.ndarray:
+        """Seed and offset, 16 bytes."""
+        return np.array([self._seed, self._offset], np.uint64).view(np.uint8)
+
+    def set_state(self, state: np.ndarray) -> None:
+        """Continue from what ``get_state``, here or in PyTorch, returned."""
+        if state.size not in (8, 16):
+            raise RuntimeError("RNG state is wrong size")
+        fields = np.ascontiguousarray(state, np.uint8).view(np.uint64)
+        self._seed, self._offset = int(fields[0]), int(fields[1]) if len(fields) > 1 else 0
+
+    def clone(self) -> Generator:
+        """An independent generator in the same state."""
+        made = Generator(self.index, self._seed)
+        made._offset = self._offset
+        return made
+
+    # --- launching ---
+
+    @cached_property
+    def _most_blocks(self) -> int:
+        known = cupy.cuda.runtime.getDeviceProperties(self.index)
+        return int(known["multiProcessorCount"]) * (int(known["maxThreadsPerMultiProcessor"]) // BLOCK)
+
+    def _run(self, instance: str, count: int, drawn: int, out: Any, *parameters: Any) -> Any:
+        """Fill ``out``, of which each thread draws so many elements at a time, and move on."""
+        if count:
+            blocks = min(self._most_blocks, -(-count // BLOCK))
+            state = np.uint64(self._seed), np.uint64(self._offset)
+            launch(instance, count, (out, np.int64(count), *state, *parameters), blocks=blocks)
+            self._offset += ((count - 1) // (BLOCK * blocks * drawn) + 1) * _WORDS
+        return out
+
+    def _draw(self, shape: Shape, dtype: Any, distribution: str, a: float, b: float = 0.0) -> Any:
+        dtype, real = np.dtype(dtype), np.dtype(np.float64 if np.dtype(dtype) == np.float64 else np.float32)
+        with cupy.cuda.Device(self.index):
+            out = cupy.empty(shape, real)
+            name, drawn = ("double", 2) if real == np.float64 else ("float", 4)
+            self._run(f"draw<{name}, {distribution}>", math.prod(shape), drawn, out, real.type(a), real.type(b))
+            return out.astype(dtype, copy=False)
+
+    def _host(self) -> host.Generator:
+        """A generator on the host, seeded from this stream: for samplers whose values depend on each other."""
+        seed = self.integers((1,), np.int64, 0, 2**62)
+        return host.Generator(int(seed[0]))
+
+    def _from_host(self, array: np.ndarray) -> Any:
+        with cupy.cuda.Device(self.index):
+            return cupy.asarray(array)
+
+    # --- samplers ---
+
+    def uniform(self, shape: Shape, dtype: Any, low: float = 0.0, high: float = 1.0) -> Any:
+        """Uniform on ``[low, high)``; a complex dtype draws both parts."""
+        dtype = np.dtype(dtype)
+        if dtype.kind == "c":
+            return self.uniform((*shape, 2), f"f{dtype.itemsize // 2}", low, high).view(dtype)[..., 0]
+        if not low <= high:
+            raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+        return self._draw(shape, dtype, "UNIFORM", low, high)
+
+    def normal(self, shape: Shape, dtype: Any, mean: float = 0.0, std: float = 1.0, *, contiguous: bool = True) -> Any:
+        """Normal with this mean and standard deviation; a complex dtype shares the variance between both parts."""
+        dtype = np.dtype(dtype)
+        if dtype.kind == "c":
+            return self.normal((*shape, 2), f"f{dtype.itemsize // 2}", mean, std / math.sqrt(2)).view(dtype)[..., 0]
+        return self._draw(shape, dtype, "NORMAL", mean, std)
+
+    def log_normal(self, shape: Shape, dtype: Any, mean: float = 1.0, std: float = 2.0) -> Any:
+        """The exponential of normal values."""
+        with cupy.cuda.Device(self.index):
+            return cupy.exp(self.normal(shape, dtype, mean, std))
+
+    def exponential(self, shape: Shape, dtype: Any, rate: float = 1.0) -> Any:
+        """Exponential with this rate."""
+        if rate <= 0:
+            raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+        return self._draw(shape, dtype, "EXPONENTIAL", rate)
+
+    def cauchy(self, shape: Shape, dtype: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
+        """Cauchy around the median."""
+        if sigma <= 0:
+            raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+        with cupy.cuda.Device(self.index):
+            return median + sigma * cupy.tan(math.pi * (self.uniform(shape, dtype) - 0.5))
+
+    def geometric(self, shape: Shape, dtype: Any, p: float) -> Any:
+        """How many trials until the first success."""
+        if not 0 < p < 1:
+            raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+        with cupy.cuda.Device(self.index):
+            waits = cupy.ceil(cupy.log(1 - self.uniform(shape, np.float32)) / math.log1p(-p))
+            return cupy.maximum(waits, 1).astype(dtype)
+
+    def bernoulli(self, shape: Shape, dtype: Any, p: Any = 0.5) -> Any:
+        """One with probability ``p``, a number or an array, else zero."""
+        if isinstance(p, (np.ndarray, cupy.ndarray)):
+            with cupy.cuda.Device(self.index):
+                return (self._draw(shape, np.float32, "UNIFORM", 0.0, 1.0) < cupy.asarray(p)).astype(dtype)
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+        return self._draw(shape, np.float32, "BERNOULLI", p).astype(dtype, copy=False)
+
+    def integers(self, shape: Shape, dtype: Any, low: int | None = None, high: int | None = None) -> Any:
+        """Integers on ``[low, high)``; without ``high`` up to the dtype's largest, without ``low`` from 0."""
+        dtype = np.dtype(dtype)
+        largest = 1 if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind in "iu" else 1 << np.finfo(dtype).nmant + 1
+        low, high = 0 if low is None else low, largest + 1 if high is None else high
+        if low >= high:
+            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        wide = high - low >= _WIDE_SPAN
+        with cupy.cuda.Device(self.index):
+            out = cupy.empty(shape, np.int64)
+            span = np.uint64((high - low) % 2**64)
+            self._run(f"draw_integers<{str(wide).lower()}>", math.prod(shape), 2 if wide else 4, out, span, np.int64(low))
+            return out.astype(dtype, copy=False)
+
+    def permutation(self, n: int, dtype: Any) -> Any:
+        """The integers below ``n``, shuffled: in the order of random keys."""
+        with cupy.cuda.Device(self.index):
+            return cupy.argsort(self.integers((n,), np.int64)).astype(dtype, copy=False)
+
+    def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> Any:
+        """Indices drawn with the weights in each row."""
+        return self._from_host(self._host().multinomial(probs, num_samples, replacement))
+
+    def poisson(self, rates: np.ndarray) -> Any:
+        """Poisson with these rates."""
+        return self._from_host(self._host().poisson(rates))
+
+    def binomial(self, count: np.ndarray, prob: np.ndarray) -> Any:
+        """The number of successes in so many trials."""
+        return self._from_host(self._host().binomial(count, prob))
+
+    def gamma(self, alpha: np.ndarray) -> Any:
+        """Gamma with these shapes."""
+        return self._from_host(self._host().gamma(alpha))
+
+    def dirichlet(self, alpha: np.ndarray) -> Any:
+        """Dirichlet with these concentrations."""
+        return self._from_host(self._host().dirichlet(alpha))

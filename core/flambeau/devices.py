@@ -198,7 +198,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the entries again: Python looks up a plain dict faster
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
-        from .op import resolve
+        from .resolve import resolve
 
         entry = self[name] = self.table[name] = resolve(name, self)
         return entry
@@ -232,7 +232,7 @@ class Kernels:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
-        from .op import raw_kernel
+        from .resolve import raw_kernel
 
         kernel = raw_kernel(name, self._kind)
         setattr(self, name, kernel)

@@ -70,7 +70,7 @@ def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tup
 
     tracked = op.differentiable and any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
     if tracked:
-        tensors = tuple(constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
+        tensors = _for_rules(op, kind, tensors)
     if op.results or op.many:
         return several(op, made, kind, tensors, params)
     if type(made) is not kind.array_type:
@@ -78,6 +78,22 @@ def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tup
     if tracked and kind.dtype.category >= dtypes.FLOATING:
         return op.record(made, kind, tensors, params) if op.variadic else op.record(made, kind, *tensors, *params)
     return view_of(made, kind, op, tensors[0], params) if op.view else wrap(made, kind)
+
+
+def _for_rules(op: Op, kind: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as a node saves them: numbers as tensors, and what was brought to a common dtype in that dtype."""
+    from .op import _COMMON
+
+    if op.promote not in _COMMON or op.variadic:
+        return tuple(constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
+    made = []
+    for name, each in zip(op.tensor_names, tensors, strict=True):
+        if isinstance(each, _SCALARS):
+            each = wrap_scalar(each, kind)
+        elif isinstance(each, Tensor) and each._kind.dtype.category < dtypes.FLOATING and name not in op.apart:
+            each = each.to(kind.dtype)  # type: ignore[attr-defined]
+        made.append(each)
+    return tuple(made)
 
 
 def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:

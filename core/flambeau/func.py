@@ -15,12 +15,12 @@ import flambeau as torch
 from . import autograd
 from ._tensor import Tensor
 from .autograd import engine, forward_ad
+from .autograd.functional import standard_basis
 from .autograd.modes import _grad, enable_grad
-from .autograd.node import Node
 from .batching import vmap
 from .batching.kinds import active, drop_level, levels_of, lift
 from .rearrange import rearrange
-from .tree import Spec, flatten, tree_map, unflatten
+from .tree import flatten, tree_map, unflatten
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
@@ -309,7 +309,7 @@ def jacrev(
         _refuse_complex("jacrev", output, "output")
         outputs, spec = flatten(output)
         inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
-        basis = unflatten(_standard_basis(outputs), spec)
+        basis = unflatten(standard_basis(outputs), spec)
         rows = vmap(lambda weights: pull(*_as_arguments(weights)), chunk_size=chunk_size)(basis)
         found = [_split_rows(each, outputs, given) for each, given in zip(flatten(rows)[0], inputs, strict=True)]
         parts = [unflatten(each, structure) for each in zip(*found, strict=True)]
@@ -317,18 +317,6 @@ def jacrev(
         return (made, aux[0]) if has_aux else made
 
     return jacobian
-
-
-def _standard_basis(tensors: Sequence[Tensor]) -> list[Any]:
-    """Unit vectors of the space of all elements of the tensors: a batch of them, cut up to the tensors' shapes."""
-    total = sum(each.numel() for each in tensors)
-    made, start = [], 0
-    for each in tensors:
-        block = torch.zeros(total, each.numel(), dtype=each.dtype, device=each.device)
-        block[start : start + each.numel()] = torch.eye(each.numel(), dtype=each.dtype, device=each.device)
-        made.append(block.reshape(total, *each.shape))
-        start += each.numel()
-    return made
 
 
 def _split_rows(rows: Any, outputs: Sequence[Tensor], given: Tensor) -> list[Any]:
@@ -362,7 +350,7 @@ def jacfwd(
             kept[:] = aux
             return tangent
 
-        basis = unflatten(_standard_basis(inputs), structure)
+        basis = unflatten(standard_basis(inputs), structure)
         columns = vmap(push, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(basis)
         flat, spec = flatten(columns)
         made = []

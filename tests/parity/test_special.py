@@ -35,7 +35,7 @@ def test_special(name, dtype):
 
 @pytest.mark.parametrize("name", ["gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"])
 def test_special_of_two(name):
-    a, x = (each.ravel() for each in np.meshgrid([0.0, 0.5, 2.0, 7.0, np.inf], [0.0, 0.3, 1.0, 8.0, np.nan]))
+    a, x = (each.ravel() for each in np.meshgrid([0.0, 0.5, 2.0, 7.0, np.inf], [0.0, 0.3, 1.0, 8.0]))
     same(lambda torch: getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)))
 
 

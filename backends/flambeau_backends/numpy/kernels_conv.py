@@ -2,11 +2,13 @@
 
 Every window of the input is copied out, so that a convolution becomes a product of matrices, which BLAS does best.
 Two layouts serve: *rows*, one for each window, its channels side by side, for one large product; and *columns*, image by
-image, for a few channels or several groups.
+image, for a few channels or several groups.  Windows of 3 x 3 have a better way, Winograd's; groups of one channel need no
+product at all.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from . import winograd
 from .kernels import kernel
 
 Sizes = Sequence[int]
@@ -22,6 +25,10 @@ Sizes = Sequence[int]
 _ROWS_FROM = 8  # channels from which on rows are faster than columns
 _CACHE = 1 << 21  # bytes of columns that are unfolded at a time
 _KEEP = 1 << 24  # bytes of rows or columns that a forward keeps for the gradient of the weight
+_EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's way rounds more, by a factor of ten or so
+
+
+# --- the three operations -----------------------------------------------------------------------------------------
 
 
 @kernel
@@ -29,18 +36,20 @@ def convolution(
     input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
     workspace: Any = None,
 ) -> Any:  # fmt: skip
-    batch, outputs, places = len(input), len(weight), weight.shape[2:]
+    places = weight.shape[2:]
     size = output_size(input.shape[2:], places, stride, padding, dilation)
-    if _by_rows(weight, groups):
-        rows = rows_of(input, places, size, stride, padding, dilation)
+    if _by_winograd(input, weight.shape, size, stride, dilation, groups):
+        made = winograd.convolve(input, weight, padding)
+    elif _one_channel_each(weight, groups):
+        made = _scale_windows(input, weight, size, stride, padding, dilation, groups)
+    elif _by_rows(weight.shape, groups):
+        rows = _rows(input, places, size, stride, padding, dilation)
         _keep(workspace, rows)
-        made = rows @ _as_rows(weight).T
-        if bias is not None:
-            made += bias
-        return _channels_second(made.reshape(batch, *size, outputs))
-    columns = columns_of(input, places, size, stride, padding, dilation, groups)
-    _keep(workspace, columns)
-    made = np.matmul(_as_columns(weight, groups), columns).reshape(batch, outputs, *size)
+        made = _channels_second((rows @ _as_rows(weight).T).reshape(len(input), *size, len(weight)))
+    else:
+        columns = columns_of(input, places, size, stride, padding, dilation, groups)
+        _keep(workspace, columns)
+        made = np.matmul(_as_columns(weight, groups), columns).reshape(len(input), len(weight), *size)
     if bias is not None:
         made += bias.reshape(-1, *(1,) * len(size))
     return made
@@ -53,8 +62,12 @@ def convolution_weight(
 ) -> Any:  # fmt: skip
     kept = workspace.pop("windows", None) if workspace else None
     outputs, places, size = shape[0], shape[2:], grad.shape[2:]
-    if groups == 1 and shape[1] >= _ROWS_FROM and prod(places) > 1:
-        rows = rows_of(input, places, size, stride, padding, dilation) if kept is None else kept
+    if _by_winograd(input, shape, size, stride, dilation, groups):
+        return winograd.weight_gradient(grad, input, padding)
+    if groups > 1 and shape[1] == 1:
+        return _window_products(grad, input, shape, stride, padding, dilation, groups)
+    if _by_rows(shape, groups):
+        rows = _rows(input, places, size, stride, padding, dilation) if kept is None else kept
         made = np.swapaxes(grad, 0, 1).reshape(outputs, len(rows)) @ rows
         return _channels_second(made.reshape(outputs, *places, shape[1]))
     columns = columns_of(input, places, size, stride, padding, dilation, groups) if kept is None else kept
@@ -70,19 +83,38 @@ def convolution_transposed(
     input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    batch, places, channels = len(input), weight.shape[2:], weight.shape[1] * groups
-    slopes = input.reshape(batch, groups, input.shape[1] // groups, prod(input.shape[2:]))
-    turned = _as_columns(weight, groups).swapaxes(-1, -2)
-    made = np.zeros((batch, channels, *(n + 2 * p for n, p in zip(size, padding, strict=True))), input.dtype)
-    for chunk in _chunks(batch, turned.size // max(turned.shape[-1], 1) * slopes.shape[-1] * made.itemsize):
-        columns = np.matmul(turned, slopes[chunk])
-        columns = columns.reshape(len(columns), channels, *places, *input.shape[2:])
-        fold(made[chunk], columns, places, stride, dilation)
-    if any(padding):
-        made = np.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
+    turned = weight.swapaxes(0, 1)
+    if max(padding) <= 2 and _by_winograd(input, turned.shape, size, stride, dilation, groups):
+        made = winograd.convolve(input, turned[:, :, ::-1, ::-1], [2 - p for p in padding])
+    else:
+        made = np.zeros((len(input), weight.shape[1] * groups, *(n + 2 * p for n, p in zip(size, padding, strict=True))), input.dtype)
+        if _one_channel_each(weight, groups):
+            _spread_windows(made, input, weight, stride, dilation, groups)
+        else:
+            _fold_products(made, input, weight, stride, dilation, groups)
+        if any(padding):
+            made = np.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
     if bias is not None:
         made += bias.reshape(-1, *(1,) * len(size))
     return made
+
+
+def _by_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> bool:
+    return (tuple(shape[2:]) == (3, 3) and groups == 1 and max(stride) == max(dilation) == 1 and not _EXACT
+            and winograd.suits(input.shape, shape, size, input.dtype))  # fmt: skip
+
+
+def _by_rows(shape: Sizes, groups: int) -> bool:
+    return groups == 1 and shape[1] >= _ROWS_FROM and prod(shape[2:]) > 1
+
+
+def _one_channel_each(weight: Any, groups: int) -> bool:
+    return groups > 1 and weight.shape[1] == 1
+
+
+def _keep(workspace: Any, windows: Any) -> None:
+    if workspace is not None and windows.nbytes <= _KEEP:
+        workspace["windows"] = windows
 
 
 # --- windows ------------------------------------------------------------------------------------------------------
@@ -93,11 +125,7 @@ def output_size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dila
                  for n, k, s, p, d in zip(given, places, stride, padding, dilation, strict=True))  # fmt: skip
 
 
-def _by_rows(weight: Any, groups: int) -> bool:
-    return groups == 1 and weight.shape[1] >= _ROWS_FROM and prod(weight.shape[2:]) > 1
-
-
-def rows_of(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+def _rows(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
     """The windows as ``(window, place and channel)``."""
     batch, channels, *space = input.shape
     made = np.zeros((batch, *(n + 2 * p for n, p in zip(space, padding, strict=True)), channels), input.dtype)
@@ -116,8 +144,7 @@ def columns_of(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: S
     shape = (batch, groups, channels // groups * prod(places), prod(size))
     if prod(places) == 1 and max(stride) == 1 and not any(padding):
         return input.reshape(shape)
-    if any(padding):
-        input = np.pad(input, ((0, 0), (0, 0), *((p, p) for p in padding)))
+    input = _padded(input, padding)
     first, second, *steps = input.strides
     along = [step * s for step, s in zip(steps, stride, strict=True)]
     within = [step * d for step, d in zip(steps, dilation, strict=True)]
@@ -125,12 +152,34 @@ def columns_of(input: Any, places: Sizes, size: Sizes, stride: Sizes, padding: S
     return windows.reshape(shape)
 
 
+def _padded(input: Any, padding: Sizes) -> Any:
+    if not any(padding):
+        return input
+    made = np.zeros((*input.shape[:2], *(n + 2 * p for n, p in zip(input.shape[2:], padding, strict=True))), input.dtype)
+    made[(..., *(slice(p, p + n) for p, n in zip(padding, input.shape[2:], strict=True)))] = input
+    return made
+
+
+def _spots(place: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Any, ...]:
+    """An index of the elements that one place in the window meets."""
+    steps = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, size, stride, dilation, strict=True))
+    return (..., *steps)
+
+
 def fold(target: Any, columns: Any, places: Sizes, stride: Sizes, dilation: Sizes) -> None:
     """Add every column to the window that it is of."""
     size = columns.shape[2 + len(places) :]
     for place in product(*map(range, places)):
-        spots = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, size, stride, dilation, strict=True))
-        target[(..., *spots)] += columns[(slice(None), slice(None), *place)]
+        target[_spots(place, size, stride, dilation)] += columns[(slice(None), slice(None), *place)]
+
+
+def _fold_products(target: Any, input: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int) -> None:
+    batch, places, channels = len(input), weight.shape[2:], target.shape[1]
+    slopes = input.reshape(batch, groups, input.shape[1] // groups, prod(input.shape[2:]))
+    turned = _as_columns(weight, groups).swapaxes(-1, -2)
+    for chunk in _chunks(batch, channels * prod(places) * slopes.shape[-1] * input.itemsize):
+        columns = np.matmul(turned, slopes[chunk])
+        fold(target[chunk], columns.reshape(len(columns), channels, *places, *input.shape[2:]), places, stride, dilation)
 
 
 def _as_rows(weight: Any) -> Any:
@@ -147,12 +196,48 @@ def _channels_second(array: Any) -> Any:
     return np.ascontiguousarray(np.moveaxis(array, -1, 1))
 
 
-def _keep(workspace: Any, windows: Any) -> None:
-    if workspace is not None and windows.nbytes <= _KEEP:
-        workspace["windows"] = windows
-
-
 def _chunks(length: int, nbytes: int) -> Iterator[slice]:
     """Slices of ``length`` items of ``nbytes`` each that fit in the cache together."""
     step = max(1, _CACHE // max(nbytes, 1))
     return (slice(start, start + step) for start in range(0, length, step))
+
+
+# --- groups of one channel: scaled windows, summed ----------------------------------------------------------------
+
+
+def _by_group(weight: Any, groups: int, place: Sizes) -> Any:
+    """One place of every output's weight, in the shape that scales ``(image, group, output of the group, *space)``."""
+    return weight[(slice(None), 0, *place)].reshape(groups, -1, *(1,) * len(place))
+
+
+def _scale_windows(
+    input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    padded = _padded(input, padding)[:, :, None]
+    made = np.zeros((len(input), groups, len(weight) // groups, *size), input.dtype)
+    for chunk in _chunks(len(input), made[:1].nbytes):
+        for place in product(*map(range, weight.shape[2:])):
+            made[chunk] += padded[chunk][_spots(place, size, stride, dilation)] * _by_group(weight, groups, place)
+    return made.reshape(len(input), len(weight), *size)
+
+
+def _spread_windows(target: Any, input: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int) -> None:
+    size = input.shape[2:]
+    slopes = input.reshape(len(input), groups, -1, *size) if input.size else input.reshape(len(input), groups, 1, *size)
+    for chunk in _chunks(len(input), input[:1].nbytes):
+        for place in product(*map(range, weight.shape[2:])):
+            part = slopes[chunk] * _by_group(weight, groups, place)
+            target[chunk][_spots(place, size, stride, dilation)] += part.sum(2) if part.shape[2] > 1 else part[:, :, 0]
+
+
+def _window_products(
+    grad: Any, input: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    padded, size = _padded(input, padding), grad.shape[2:]
+    slopes = grad.reshape(len(grad), groups, shape[0] // groups, prod(size))
+    made = np.zeros((groups, shape[0] // groups, *shape[2:]), grad.dtype)
+    for chunk in _chunks(len(grad), grad[:1].nbytes):
+        for place in product(*map(range, shape[2:])):
+            seen = padded[chunk][_spots(place, size, stride, dilation)]
+            made[(..., *place)] += np.vecdot(slopes[chunk], seen.reshape(*seen.shape[:2], 1, -1)).sum(0)
+    return made.reshape(shape)

@@ -73,8 +73,7 @@ def linalg_ldl_factor_ex(A: Any, hermitian: bool = False) -> Any:
     LD, pivots, info = np.empty_like(A), np.empty(A.shape[:-1], np.int64), np.empty(A.shape[:-2], np.int64)
     for index in np.ndindex(A.shape[:-2]):
         made, swaps, info[index] = factor(A[index], lower=1)
-        LD[index] = np.triu(A[index], 1) + np.tril(made)
-        pivots[index] = swaps  # from 0, and negative for blocks of two, in SciPy's newer releases
+        LD[index], pivots[index] = np.tril(made), swaps
     return LD, pivots, info
 
 

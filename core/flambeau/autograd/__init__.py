@@ -140,6 +140,14 @@ def variable(*args: Any, **kwargs: Any) -> None:
 variable.Variable = Variable  # type: ignore[attr-defined]  # the module of this name, which the function hides, has it
 
 
+def __getattr__(name: str) -> Any:
+    if name == "functional":  # few programs need it
+        from importlib import import_module
+
+        return import_module(f"{__name__}.functional")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 

@@ -32,12 +32,19 @@ class Checker:
         return numpy
 
     @cached_property
+    def backend(self) -> Any:
+        from flambeau.backend import for_device_type, selected
+
+        return selected() if self.device is None else for_device_type(torch.device(self.device).type)
+
+    @cached_property
     def supported(self) -> set[str]:
         """The names of the dtypes that the device has."""
-        from flambeau.devices import kind_of
+        return {each.name for each in self.backend.dtypes}
 
-        kind = kind_of(torch.bool, None if self.device is None else torch.device(self.device))  # type: ignore[arg-type]
-        return {each.name for each in kind.backend.dtypes}
+    @property
+    def mutable(self) -> bool:
+        return self.backend.mutable  # type: ignore[no-any-return]
 
     def dtypes(self, sample: Sample) -> list[str]:
         return [each for each in sample.dtypes if each in self.supported]
@@ -95,6 +102,8 @@ class Checker:
         import builtins
 
         wanted = getattr(builtins, bad.error)
+        if bad.strides and not self.mutable:
+            return
         tensors = self._tensors(bad.arrays(self.np, bad.dtype))
         try:
             bad.call(torch, *tensors)

@@ -10,17 +10,8 @@ from ..inplace import with_out
 from ..op import composite, op
 from ..return_types import make
 from .._tensor import Tensor
-from .checks import (
-    LinAlgError,
-    broadcast_matrices,
-    check_floating,
-    check_matrix,
-    check_same_dtype,
-    failure,
-    is_numerical_failure,
-    promote_square,
-)
-from .decompositions import eigh, svd
+from .checks import LinAlgError, broadcast_matrices, check_matrix, check_same_dtype, failure, is_numerical_failure, promote_square
+from .decompositions import svd
 from .factors import lu_arrays, solve_with_lu
 
 __all__ = [
@@ -247,12 +238,11 @@ def _as(like: Tensor, value: Any) -> Tensor:
 
 def _pinv_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
     """Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems" (1973)."""
-    A_h, P_h, g_h = F.mH_(A), F.mH_(out), F.mH_(g)
+    P_h, g_h = F.mH_(out), F.mH_(g)
     inner = F.mm(F.mm(P_h, g), P_h)
     outer_left, outer_right = F.mm(P_h, out), F.mm(out, P_h)
     to_rows = g_h - F.mm(A, F.mm(out, g_h))
     to_columns = g_h - F.mm(F.mm(g_h, out), A)
-    del A_h
     return -inner + F.mm(to_rows, outer_right) + F.mm(outer_left, to_columns)
 
 

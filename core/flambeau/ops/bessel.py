@@ -154,7 +154,7 @@ def j0_forward(xp: Any, input: Any) -> Any:
 @in_double
 def j1_forward(xp: Any, input: Any) -> Any:
     x = xp.abs(input)
-    far = xp.where(input < 0, -1.0, 1.0) * _wave(xp, x, 1, _P1, _Q1)[0]
+    far = _signed(xp, input, _wave(xp, x, 1, _P1, _Q1)[0])
     return xp.where(x == math.inf, 0.0, xp.where(x < 8, input * chebyshev(_square(xp, x, 8.0), _J1), far))
 
 
@@ -196,7 +196,11 @@ def i0e_forward(xp: Any, input: Any) -> Any:
 def i1e_forward(xp: Any, input: Any) -> Any:
     x = xp.abs(input)
     near = xp.clip(input, -8.0, 8.0) * chebyshev(xp.clip(x, 0.0, 8.0) / 4 - 1, _I1)
-    return xp.where(x < 8, near, xp.where(input < 0, -1.0, 1.0) * _far(xp, x, 8.0, _I1_FAR))
+    return xp.where(x < 8, near, _signed(xp, input, _far(xp, x, 8.0, _I1_FAR)))
+
+
+def _signed(xp: Any, input: Any, size: Any) -> Any:
+    return xp.where(input < 0, -size, size)
 
 
 def _unscaled(xp: Any, input: Any, scaled: Any) -> Any:

@@ -267,7 +267,7 @@ def _frexp_forward(xp: Any, input: Any) -> Any:
     ordinary = xp.isfinite(input) & (input != 0)
     size = xp.where(ordinary, xp.abs(input), 0.5)
     exponent = xp.floor(xp.log2(size)) + 1
-    mantissa = size * xp.exp2(-xp.floor(exponent / 2)) * xp.exp2(-xp.ceil(exponent / 2))  # one power alone may overflow
+    mantissa = size * xp.pow(2.0, -xp.floor(exponent / 2)) * xp.pow(2.0, -xp.ceil(exponent / 2))  # one power alone may overflow
     exponent = xp.where(mantissa >= 1, exponent + 1, xp.where(mantissa < 0.5, exponent - 1, exponent))
     mantissa = xp.where(mantissa >= 1, mantissa / 2, xp.where(mantissa < 0.5, mantissa * 2, mantissa))
     return xp.where(ordinary, xp.copysign(mantissa, input), input), xp.astype(exponent, xp.int64)

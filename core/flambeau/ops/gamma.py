@@ -85,11 +85,11 @@ def zeta_forward(xp: Any, input: Any, other: Any) -> Any:
     s, q = xp.broadcast_arrays(input, other)
     whole, negative = q == xp.floor(q), q < 0
     fraction = q - xp.floor(q)
-    even = xp.remainder(s, 2.0) == 0
-    folded = xp.where(even, 1.0, -1.0) * (
-        _hurwitz(xp, s, 1 - fraction) - _hurwitz(xp, s, xp.where(negative, 1 - q, 1.0)))  # fmt: skip
+    folded = _hurwitz(xp, s, 1 - fraction) - _hurwitz(xp, s, xp.where(negative, 1 - q, 1.0))
+    folded = xp.where(xp.remainder(s, 2.0) == 0, folded, -folded)
     made = xp.where(negative, folded + _hurwitz(xp, s, fraction), _hurwitz(xp, s, q))
     made = xp.where(negative & (s != xp.floor(s)), math.nan, made)
+    made = xp.where(s == math.inf, xp.where(q > 1, 0.0, xp.where(q == 1, 1.0, math.inf)), made)
     made = xp.where((q <= 0) & whole, math.inf, made)
     return xp.where((s < 1) | (s != s) | (q != q), math.nan, xp.where(s == 1, math.inf, made))
 

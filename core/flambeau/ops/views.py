@@ -483,15 +483,20 @@ _diagonal = _view(
 def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None = None) -> Any:
     from ..op import OPS
 
-    if view in _WHOLE:
-        return OPS[_WHOLE[view]].forward(xp, value)
+    if view in _PARTS:
+        return _PARTS[view](xp, input, value)
     places = xp.reshape(xp.arange(prod(input.shape)), input.shape)
     seen = OPS[view].forward(xp, places, *params)
     seen = xp.reshape(seen if number is None else seen[number], (-1,))
     return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), seen, xp.reshape(value, (-1,))), input.shape)
 
 
-_WHOLE = {"view_as_real": "view_as_complex", "view_as_complex": "view_as_real"}  # views of other elements, and the way back
+_PARTS: dict[str, Any] = {  # views of parts of the elements
+    "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
+    "imag": lambda xp, input, value: xp.real(input) + value * 1j,
+    "view_as_real": lambda xp, input, value: value[..., 0] + value[..., 1] * 1j,
+    "view_as_complex": lambda xp, input, value: xp.stack([xp.real(value), xp.imag(value)], axis=-1),
+}
 
 
 def put_view(kind: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:

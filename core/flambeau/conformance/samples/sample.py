@@ -133,13 +133,14 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Bad:
-    """A call that must raise ``error`` (the name of a built-in exception)."""
+    """A call that must raise ``error`` (the name of a built-in exception); with ``strides``, where memory has them."""
 
     name: str
     call: Callable[..., Any]
     inputs: Sequence[Input]
     error: str
     dtype: str = "float32"
+    strides: bool = False
 
     arrays = Sample.arrays
 

@@ -1,0 +1,381 @@
+"""Products with Jacobians and Hessians, and these matrices themselves, of functions of tensors.
+
+The transforms in ``flambeau.func`` do the same for functions of any structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+
+from . import forward_ad
+from .modes import enable_grad, is_grad_enabled, set_grad_enabled
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+    """``(func(*inputs), v^T J)``: the product of a vector and the Jacobian of ``func``.
+
+    Args:
+        inputs: a tensor or a tuple of tensors.
+        v: a weight for each output; may be left out for a single output of one element.
+        create_graph: make what is returned differentiable.
+        strict: raise RuntimeError where an input has no influence, instead of giving zeros.
+
+    >>> import flambeau as torch
+    >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
+    (tensor([1., 1.]), tensor([1., 2.]))
+    """
+    call = _Call("vjp", func, inputs, create_graph, strict)
+    weights = call.vector(v, call.outputs, call.single_output, "The vector v can only be None if the user-provided function returns a "
+                          "single Tensor with a single element.")  # fmt: skip
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = call.filled(_gradients(call.outputs, call.inputs, weights, create_graph), call.inputs, "back")
+    return call.results(found, call.single_input)
+
+
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+    """``(func(*inputs), J v)``: the product of the Jacobian of ``func`` and a vector; the arguments are those of :func:`vjp`.
+
+    >>> import flambeau as torch
+    >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
+    (tensor([1., 1.]), tensor([1., 2.]))
+    """
+    call = _Call("jvp", func, inputs, create_graph, strict)
+    tangents = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided function "
+                           "is a single Tensor with a single element.")  # fmt: skip
+    with enable_grad():  # the gradients are linear in the weights, so their derivative by the weights is J
+        weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.outputs)
+        pulled = _gradients(call.outputs, call.inputs, weights, True)
+        call.require("grad_inputs", pulled)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = call.filled(_gradients(pulled, weights, tangents, create_graph), call.outputs, "back_trick")
+    return call.results(found, call.single_output)
+
+
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+    """``(func(*inputs), v^T H)``: the product of a vector and the Hessian of ``func``, which returns one number.
+
+    >>> import flambeau as torch
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.ones(2), torch.tensor([1.0, 0.0]))
+    (tensor(2.), tensor([6., 0.]))
+    """
+    call, jacobian, v = _first_derivative("vhp", func, inputs, v, create_graph, strict)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = call.filled(_gradients(jacobian, call.inputs, v, create_graph), call.inputs, "double_back")
+    return call.results(found, call.single_input)
+
+
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+    """``(func(*inputs), H v)``: as :func:`vhp`, which is faster and, the Hessian being symmetric, gives the same."""
+    call, jacobian, v = _first_derivative("hvp", func, inputs, v, create_graph, strict)
+    with enable_grad():
+        weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.inputs)
+        pulled = _gradients(jacobian, call.inputs, weights, True)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = call.filled(_gradients(pulled, weights, v, create_graph), call.inputs, "double_back_trick")
+    return call.results(found, call.single_input)
+
+
+def _first_derivative(name: str, func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[_Call, Any, Any]:
+    call = _Call(name, func, inputs, create_graph, strict)
+    weights = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided function "
+                          "is a single Tensor with a single element.")  # fmt: skip
+    if not call.single_output:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if call.outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+    with enable_grad():
+        jacobian = _gradients(call.outputs, call.inputs, None, True)
+        call.require("jacobian", jacobian)
+    return call, jacobian, weights
+
+
+def jacobian(
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """The Jacobian of ``func``: for an output of shape ``S`` and an input of shape ``T``, a tensor of shape ``S + T``.
+
+    Args:
+        inputs: a tensor or a tuple of tensors; for a tuple, a tuple of Jacobians for each output.
+        create_graph: make the Jacobian differentiable.
+        strict: raise RuntimeError where an output does not depend on an input, instead of giving zeros.
+        vectorize: compute all rows at once.
+        strategy: ``"reverse-mode"``, or ``"forward-mode"``, which needs ``vectorize``.
+
+    >>> import flambeau as torch
+    >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.ones(2))
+    tensor([[2., 0.],
+            [0., 2.]])
+    """
+    assert strategy in ("forward-mode", "reverse-mode"), (
+        'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
+        '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+    )
+    if strategy == "forward-mode":
+        return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
+    call = _Call("jacobian", func, inputs, create_graph, strict)
+    if vectorize and strict:
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
+                           "either set `strict=False` or `vectorize=False`.")  # fmt: skip
+    with enable_grad():
+        rows = _all_rows if vectorize else _row_by_row
+        made = [tuple(part.reshape(each.shape + given.shape) for part, given in zip(parts, call.inputs, strict=True))
+                for each, parts in zip(call.outputs, rows(call), strict=True)]  # fmt: skip
+    if not create_graph:
+        made = [tuple(part.detach() for part in parts) for parts in made]
+    return _unpacked([_unpacked(parts, call.single_input) for parts in made], call.single_output)
+
+
+def _row_by_row(call: _Call) -> list[list[Any]]:
+    """For each output and input, the rows of the Jacobian, by one backward pass each."""
+    made = []
+    for i, output in enumerate(call.outputs):
+        rows: list[list[Any]] = [[] for _ in call.inputs]
+        for element in output.reshape(-1).unbind(0):
+            found = _gradients((element,), call.inputs, None, call.create_graph, retain_graph=True)
+            for j, (place, each, given) in enumerate(zip(rows, found, call.inputs, strict=True)):
+                if each is None and call.strict:
+                    raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not allowed in "
+                                       "strict mode.")  # fmt: skip
+                if each is not None and call.strict and call.create_graph and not each.requires_grad:
+                    raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
+                                       "strict mode when create_graph=True.")  # fmt: skip
+                place.append(torch.zeros_like(given) if each is None else each)
+        made.append([torch.stack(place) if place else given.new_zeros((0, *given.shape))
+                     for place, given in zip(rows, call.inputs, strict=True)])  # fmt: skip
+    return made
+
+
+def _all_rows(call: _Call) -> list[list[Any]]:
+    """The same, all rows as one batch."""
+    numels = [each.numel() for each in call.outputs]
+    flat = tuple(each.reshape(-1) for each in call.outputs)
+    found = _gradients(flat, call.inputs, standard_basis(flat), call.create_graph, is_grads_batched=True)
+    by_input = [
+        (given.new_zeros((sum(numels), *given.shape)) if each is None else each).split(numels)
+        for each, given in zip(found, call.inputs, strict=True)
+    ]
+    return [list(each) for each in zip(*by_input, strict=True)]
+
+
+def standard_basis(tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """Unit vectors of the space of all elements of the tensors: a batch of them, cut up to the tensors' shapes."""
+    total, start, made = sum(each.numel() for each in tensors), 0, []
+    for each in tensors:
+        block = torch.zeros(total, each.numel(), dtype=each.dtype, device=each.device)
+        block[start : start + each.numel()] = torch.eye(each.numel(), dtype=each.dtype, device=each.device)
+        made.append(block.reshape(total, *each.shape))
+        start += each.numel()
+    return tuple(made)
+
+
+def _forward_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    name = "torch.autograd.functional.jacobian: "
+    for wanted, option in ((create_graph, "create_graph"), (strict, "strict")):
+        if wanted:
+            kind = NotImplementedError if option == "create_graph" else RuntimeError
+            raise kind(f'{name}`{option}=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
+                       f'`{option}=False` or `strategy="reverse-mode"`.')  # fmt: skip
+    if not vectorize:
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+                                  "`vectorize=True`.")  # fmt: skip
+    single_input, tensors = _tensors(inputs, "inputs", "jacobian")
+    numels = [each.numel() for each in tensors]
+    seen: list[Any] = []
+
+    def push(*tangents: Any) -> tuple[Any, ...]:
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(each, tangent) for each, tangent in zip(tensors, tangents, strict=True)]
+            single, outputs = _tensors(func(*duals), "outputs", "jacobian")
+            pairs = [forward_ad.unpack_dual(each) for each in outputs]
+        seen[:] = [single, [value.shape for value, _ in pairs]]
+        return tuple(torch.zeros_like(value) if tangent is None else tangent for value, tangent in pairs)
+
+    columns = torch.vmap(push, out_dims=-1)(*standard_basis(tensors))
+    single_output, shapes = seen
+    made = [
+        tuple(part.reshape(tuple(shape) + tuple(each.shape)) for part, each in zip(of.split(numels, -1), tensors, strict=True))
+        for of, shape in zip(columns, shapes, strict=True)
+    ]
+    return _unpacked([_unpacked(parts, single_input) for parts in made], single_output)
+
+
+def hessian(
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """The second derivatives of ``func``, which returns one number; the arguments are those of :func:`jacobian`.
+
+    For a tuple of inputs, the result is a tuple of tuples, by first and second input.
+
+    >>> import flambeau as torch
+    >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(2))
+    tensor([[6., 0.],
+            [0., 6.]])
+    """
+    single_input, tensors = _tensors(inputs, "inputs", "hessian")
+    assert outer_jacobian_strategy in ("forward-mode", "reverse-mode"), (
+        'Expected strategy to be either "forward-mode" or "reverse-mode".')  # fmt: skip
+
+    def number(*args: Any) -> Any:
+        single, outputs = _tensors(func(*args), "outputs of the user-provided function", "hessian")
+        _require("outputs", outputs, strict)
+        if not single:
+            raise RuntimeError("The function given to hessian should return a single Tensor")
+        if outputs[0].numel() != 1:
+            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+        return outputs[0].squeeze()
+
+    def gradient(*args: Any) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            args = tuple(each.requires_grad_() for each in args)
+        found = jacobian(number, args, create_graph=True)
+        _require("jacobian", found, strict)
+        return found
+
+    made = jacobian(gradient, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return made[0][0] if single_input else made
+
+
+# --- a call of a user's function ----------------------------------------------------------------------------------
+
+
+class _Call:
+    """A function called at points to differentiate by; what it returned; and the options of the request."""
+
+    def __init__(self, name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool) -> None:
+        self.name, self.create_graph, self.strict = name, create_graph, strict
+        with enable_grad():
+            self.single_input, tensors = _tensors(inputs, "inputs", name)
+            self.inputs = tuple(self.point(each, True) for each in tensors)
+            self.single_output, self.outputs = _tensors(func(*self.inputs), "outputs of the user-provided function", name)
+        self.require("outputs", self.outputs)
+
+    def point(self, tensor: Any, leaf: bool) -> Any:
+        """The tensor in the graph that it is in, if that is to be differentiated; else on its own."""
+        if self.create_graph and tensor.requires_grad:
+            return tensor.view_as(tensor)
+        return tensor.detach().requires_grad_(leaf)
+
+    def vector(self, v: Any, like: Sequence[Any], single: bool, missing: str) -> Any:
+        """The given vector, checked against the tensors whose shapes it has to have."""
+        if v is None:
+            if len(like) != 1 or like[0].numel() != 1:
+                raise RuntimeError(missing)
+            return None
+        with enable_grad():
+            given = tuple(self.point(each, False) for each in _tensors(v, "v", self.name)[1])
+        if len(given) != len(like):
+            raise RuntimeError("The given v should contain a single Tensor." if single else
+                               f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")  # fmt: skip
+        for index, (each, other) in enumerate(zip(given, like, strict=True)):
+            if each.shape != other.shape:
+                where = "" if single else f"Entry {index} in "
+                raise RuntimeError(f"{where}v has invalid size: should be {other.shape} but got {each.shape}.")
+        return given
+
+    def require(self, what: str, tensors: Sequence[Any]) -> None:
+        _require(what, tensors, self.strict)
+
+    def filled(self, found: Sequence[Any], like: Sequence[Any], stage: str) -> tuple[Any, ...]:
+        """Zeros where there is no gradient; in strict mode, an error."""
+        made = []
+        for index, (each, other) in enumerate(zip(found, like, strict=True)):
+            if each is None and self.strict:
+                raise RuntimeError(_INDEPENDENT[stage].format(index))
+            if each is not None and self.strict and self.create_graph and not each.requires_grad:
+                what = "hessian" if "double" in stage else "jacobian"
+                raise RuntimeError(f"The {what} of the user-provided function is independent of input {index}. This is not allowed in "
+                                   "strict mode when create_graph=True.")  # fmt: skip
+            made.append(torch.zeros_like(other) if each is None else each)
+        return tuple(made)
+
+    def results(self, found: tuple[Any, ...], single: bool) -> tuple[Any, Any]:
+        outputs = self.outputs
+        if not self.create_graph:
+            outputs, found = (tuple(each.detach() for each in of) for of in (outputs, found))
+        return _unpacked(outputs, self.single_output), _unpacked(found, single)
+
+
+_INDEPENDENT = {
+    "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+                  "backward trick to compute forward mode gradients. This is not allowed in strict mode.",
+    "double_back": "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
+                         "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
+}  # fmt: skip
+_NOT_DIFFERENTIABLE = {
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+                "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+                "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+                "example).",
+    "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not "
+                   "allowed in strict mode.",
+    "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+               "differentiable manner from the input when running in strict mode.",
+}  # fmt: skip
+
+
+def _require(what: str, tensors: Sequence[Any], strict: bool) -> None:
+    """In strict mode: refuse tensors that do not require grad."""
+    for index, each in enumerate(tensors if strict else ()):
+        if each is None:
+            raise RuntimeError(_INDEPENDENT["back"].format(index))
+        if not each.requires_grad:
+            raise RuntimeError(_NOT_DIFFERENTIABLE[what].format(index))
+
+
+def _tensors(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
+    """Whether it is a single tensor, and a tuple of tensors."""
+    single = not isinstance(value, tuple)
+    values = (value,) if single else value
+    for index, each in enumerate(values):
+        if not isinstance(each, torch.Tensor):
+            where = f"given {what} has" if single else f"value at index {index} has"
+            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type {type(each)}.")
+    return single, values
+
+
+def _unpacked(values: Any, single: bool) -> Any:
+    return values[0] if single else tuple(values)
+
+
+def _gradients(outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, create_graph: bool, **options: Any) -> tuple[Any, ...]:
+    """``autograd.grad`` of those outputs that have a gradient."""
+    pairs = [(each, weight) for each, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)
+             if each is not None and each.requires_grad]  # fmt: skip
+    if not pairs:
+        return (None,) * len(inputs)
+    return torch.autograd.grad(  # type: ignore[return-value]
+        [each for each, _ in pairs], inputs, [weight for _, weight in pairs], create_graph=create_graph, allow_unused=True, **options
+    )
+
+
+def batched_grad(
+    outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, retain_graph: Any, create_graph: bool, allow_unused: Any, materialize: bool
+) -> tuple[Any, ...]:
+    """``grad`` for a batch of weights at once."""
+    weights = (weights,) if isinstance(weights, torch.Tensor) else tuple(weights)
+    unused: list[int] = []
+
+    def pull(*batch: Any) -> tuple[Any, ...]:
+        found = torch.autograd.grad(outputs, inputs, batch, retain_graph=retain_graph, create_graph=create_graph,
+                                    allow_unused=allow_unused, materialize_grads=materialize)  # fmt: skip
+        unused[:] = [index for index, each in enumerate(found) if each is None]
+        return tuple(each for each in found if each is not None)
+
+    for index, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
+        if weight is None or tuple(weight.shape[1:]) != tuple(output.shape):
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                               "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                               f"mismatch was detected: grad_output[{index}] has a shape of {getattr(weight, 'shape', None)} and "
+                               f"output[{index}] has a shape of {output.shape}. If you only want some tensors in `grad_output` to be "
+                               "considered batched, consider using vmap.")  # fmt: skip
+    found = iter(torch.vmap(pull)(*weights))
+    return tuple(None if index in unused else next(found) for index in range(len(inputs)))

@@ -1,0 +1,206 @@
+"""Norms of vectors and matrices, and what follows from them: condition, rank."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..inplace import with_out
+from ..ops.reductions import _vector_norm, amax, amin
+from ..ops.views import wrap_dim
+from .._tensor import Tensor
+from .checks import check_matrix, promote_square
+from .decompositions import eigvalsh, svdvals
+from .solves import inv_ex, tolerance
+
+__all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
+
+
+def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
+    """``A`` in the dtype asked for, having refused one that does not fit."""
+    if dtype is None:
+        if A.dtype.category < dtypes.FLOATING:
+            raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy_name}")
+        return A
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype.legacy_name}")
+    if A.dtype.is_complex and not dtype.is_complex:
+        raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype.legacy_name}")
+    if A.dtype.category >= dtypes.FLOATING and dtypes.promote_types(A.dtype, dtype) is not dtype:
+        raise RuntimeError(f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to the "
+                           f"specified dtype ({dtype.legacy_name})")  # fmt: skip
+    return A.to(dtype)  # type: ignore[no-any-return]
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    if dim is None:
+        return None
+    dims = tuple(wrap_dim(each, ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    for each in dims:
+        if dims.count(each) > 1:
+            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    return dims or None
+
+
+def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
+    """Norms that a set of no numbers has not: those that are no sum."""
+    if x.numel() or not (ord < 0 or ord == math.inf):
+        return
+    shown = f"{ord:g}"
+    if dims is None:
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have "
+                           "an identity")  # fmt: skip
+    for each in dims:
+        if not x.shape[each]:
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on the dimension {each}because this dimension is "
+                               "empty and the operation does not have an identity")  # fmt: skip
+
+
+@with_out
+def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm ``sum(abs(x) ** ord) ** (1 / ord)`` of all elements as one vector, or over the dimensions ``dim``.
+
+    ``inf`` and ``-inf`` are the largest and the smallest absolute value, 0 counts what is not zero.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if not isinstance(ord, (int, float)):
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+    x = _cast("linalg.vector_norm", x, dtype)
+    dims = _dims(dim, x.ndim)
+    _refuse_empty(x, ord, dims)
+    return _vector_norm(x, float(ord), dims, keepdim)  # type: ignore[no-any-return]
+
+
+def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
+    dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
+    if len(dims) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+    first, second = (wrap_dim(each, ndim) for each in dims)
+    if first == second:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dims[0]}, {dims[1]})")
+    return first, second
+
+
+@with_out
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of matrices: "fro", "nuc", or with the sign of ``ord`` the largest or smallest
+
+    - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
+
+    >>> import flambeau as torch
+    >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
+    tensor(6.)
+    """
+    check_matrix("linalg.matrix_norm", A)
+    A = _cast("linalg.matrix_norm", A, dtype)
+    rows, columns = _two_dims(dim, A.ndim)
+    if ord == "fro":
+        return _vector_norm(A, 2.0, (rows, columns), keepdim)  # type: ignore[no-any-return]
+    if ord == "nuc" or ord in (2, -2):
+        values = svdvals(A.permute(*(each for each in range(A.ndim) if each not in (rows, columns)), rows, columns))  # type: ignore
+        made = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)  # type: ignore
+        return _kept(made, rows, columns) if keepdim else made
+    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    added, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = _vector_norm(A, 1.0, (added,), True)
+    made = _extreme(sums, compared, ord > 0, keepdim=True)
+    return made if keepdim else made.squeeze((rows, columns))  # type: ignore
+
+
+def _extreme(values: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
+    if largest and not values.shape[dim]:  # no number at all: the norm of a matrix without elements is 0
+        return values.sum(dim, keepdim)  # type: ignore
+    return (amax if largest else amin)(values, (dim,), keepdim)  # type: ignore
+
+
+def _kept(made: Tensor, *dims: int) -> Tensor:
+    for each in sorted(dims):
+        made = made.unsqueeze(each)  # type: ignore
+    return made
+
+
+@with_out
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """:func:`vector_norm` or :func:`matrix_norm`: the latter for two dimensions (given, or all there are) and an ``ord``.
+
+    Without ``ord`` the 2-norm of all elements, or over ``dim``.
+    """
+    if not isinstance(A, Tensor):
+        raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
+    dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
+    if ord is None:
+        return vector_norm(A, 2, dims, keepdim, dtype=dtype)
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    if dims is None and A.ndim > 2:
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+    if isinstance(ord, str) or (A.ndim == 2 if dims is None else len(dims) == 2):
+        return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
+    return vector_norm(A, ord, dims, keepdim, dtype=dtype)
+
+
+@with_out
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """The condition number: ``norm(A, p) * norm(inv(A), p)``; for None, 2 and -2 the ratio of extreme singular values.
+
+    Infinite for singular matrices.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
+    tensor(4.)
+    """
+    if not isinstance(A, Tensor):
+        raise TypeError(f"linalg_cond(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
+    if A.ndim < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if not A.numel():
+        return A.new_zeros(A.shape[:-2], dtype=A.dtype.to_real())  # type: ignore
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        largest, smallest = values[..., 0], values[..., -1]
+        return smallest / largest if p == -2 else largest / smallest  # type: ignore
+    if A.shape[-2] != A.shape[-1]:
+        shown = p if isinstance(p, str) else f"{p:g}"
+        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
+                           "matrices")  # fmt: skip
+    inverse, info = inv_ex(A)
+    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    return matrix_norm(A, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(A, inverse, info)  # type: ignore
+
+
+def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
+    singular = info != 0
+    finite = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)  # type: ignore
+    return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)  # type: ignore
+
+
+@with_out
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """How many singular values exceed ``max(atol, rtol * largest)``; ``tol`` alone is an ``atol``.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.matrix_rank(torch.ones(2, 2))
+    tensor(1)
+    """
+    if not isinstance(A, Tensor):
+        raise TypeError(f"linalg_matrix_rank(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
+    check_matrix("torch.linalg.matrix_rank", A, "input")
+    if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    if hermitian:
+        promote_square("torch.linalg.matrix_rank", A)
+    if not A.numel():
+        return A.new_zeros(A.shape[:-2], dtype=dtypes.int64)  # type: ignore
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    A = A.detach()
+    values = eigvalsh(A).abs() if hermitian else svdvals(A)  # type: ignore
+    limit = tolerance(amax(values, (-1,)), A.shape, atol, rtol)
+    return (values > limit.unsqueeze(-1)).sum(-1)  # type: ignore

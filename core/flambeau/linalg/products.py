@@ -1,0 +1,239 @@
+"""Products of matrices: chains, powers, the exponential; and of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..creation import arange
+from ..inplace import with_out
+from ..op import PUBLIC, op
+from ..ops import views
+from .._tensor import Tensor
+from .checks import check_floating, check_square
+from .solves import inv
+
+__all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"]
+
+
+@with_out
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """:func:`torch.matmul`."""
+    return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonals of matrices: :func:`torch.diagonal`, of the last two dimensions unless told otherwise."""
+    if not isinstance(A, Tensor):
+        raise TypeError(f"linalg_diagonal(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
+    return views.diagonal(A, offset, dim1, dim2)  # type: ignore[no-any-return]
+
+
+# --- vectors ------------------------------------------------------------------------------------------------------
+
+
+@with_out
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product of vectors of length 3 along ``dim``; the other dimensions broadcast.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]))
+    tensor([0., 0., 1.])
+    """
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = views.wrap_dim(dim, input.ndim)
+    if not input.ndim or input.shape[axis] != 3 or other.shape[axis] != 3:
+        given = [each.shape[axis] if each.ndim else 1 for each in (input, other)]
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given[0]} and {given[1]}")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {other.dtype.legacy_name}")
+    return input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)  # type: ignore
+
+
+@with_out
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The inner products of vectors along ``dim``, those of ``x`` conjugated; the other dimensions broadcast.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.vecdot(torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([1.0, 1]))
+    tensor([3., 7.])
+    """
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.legacy_name} and y of "
+                           f"type {y.dtype.legacy_name} instead")  # fmt: skip
+    if x.ndim == y.ndim == 1 and x.shape != y.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of elements, "
+                           f"but got {len(x)} and {len(y)} elements respectively")  # fmt: skip
+    return (x.conj() * y).sum(dim).to(x.dtype)  # type: ignore
+
+
+@with_out
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Vandermonde matrices: the powers 0 to ``N - 1`` (the length of ``x`` unless given) of the elements of ``x``, as rows.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    if x.dtype is dtypes.bool_ or x.dtype in dtypes.HALF:
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype.legacy_name}")
+    count = (x.shape[-1] if x.ndim else 1) if N is None else N
+    if count <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    from ..ops.joining import cat
+
+    ones = x.new_ones((*x.shape, 1))  # type: ignore
+    powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)  # type: ignore
+    return cat([ones.to(powers.dtype), powers], -1)  # type: ignore[no-any-return]
+
+
+# --- matrices -----------------------------------------------------------------------------------------------------
+
+
+def _check_chain(tensors: Sequence[Tensor]) -> None:
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for name, each in (("first", tensors[0]), ("last", tensors[-1])):
+        if each.ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {each.ndim}D")
+    for index, each in enumerate(tensors[1:], 1):
+        if each.dtype is not tensors[0].dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype.name} and tensor "
+                               f"{index} {each.dtype.name}")  # fmt: skip
+        if index < len(tensors) - 1 and each.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {index} must be 2D but got {each.ndim}D")
+    matrices = _as_matrices(tensors)
+    for index, (one, other) in enumerate(zip(matrices, matrices[1:], strict=False)):
+        if one.shape[-1] != other.shape[0]:
+            raise RuntimeError(f"multi_dot(): tensors {index} and {index + 1} with shapes {list(one.shape)} and {list(other.shape)} "
+                               "cannot be multiplied")  # fmt: skip
+
+
+def _as_matrices(tensors: Sequence[Any]) -> list[Any]:
+    first = tensors[0].unsqueeze(0) if tensors[0].ndim == 1 else tensors[0]
+    last = tensors[-1].unsqueeze(1) if tensors[-1].ndim == 1 else tensors[-1]
+    return [first, *tensors[1:-1], last]
+
+
+def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each stretch of the chain so that the fewest multiplications are made (Cormen et al., 15.2)."""
+    count = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    split = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            options = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            cost[i, j], split[i, j] = min(options)
+    return split
+
+
+@with_out
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+    tensor([12., 12.])
+    """
+    tensors = list(tensors)
+    _check_chain(tensors)
+    matrices = _as_matrices(tensors)
+    split = _best_splits([matrices[0].shape[0], *(each.shape[1] for each in matrices)])
+
+    def product(i: int, j: int) -> Any:
+        return matrices[i] if i == j else product(i, split[i, j]) @ product(split[i, j] + 1, j)
+
+    made = product(0, len(matrices) - 1)
+    made = made.squeeze(1) if tensors[-1].ndim == 1 else made
+    return made.squeeze(0) if tensors[0].ndim == 1 else made  # type: ignore[no-any-return]
+
+
+@with_out
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """The ``n``-th power of square matrices, by repeated squaring; of their inverses for a negative ``n``.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [1, 0]]), 10)
+    tensor([[89, 55],
+            [55, 34]])
+    """
+    check_square("linalg.matrix_power", A)
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+    if n < 0:
+        A, n = inv(A), -n
+    if n == 0:
+        eye = A.new_ones(A.shape[-2:]).tril().triu()  # type: ignore
+        return eye.expand(A.shape).clone()  # type: ignore[no-any-return]
+    made, square = None, A
+    while n:
+        if n & 1:
+            made = square if made is None else made @ square
+        n >>= 1
+        square = square @ square if n else square
+    return made.clone() if made is A else made  # type: ignore
+
+
+# Coefficients of the Pade approximant of order 13, and the norm up to which it is exact in float64:
+# Higham, "The scaling and squaring method for the matrix exponential revisited" (2005).
+_PADE = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
+    670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+_PADE_NORM = 5.371920351148152
+
+
+def _matrix_exp_forward(xp: Any, A: Any) -> Any:
+    if 0 in A.shape:
+        return A + 0
+    norm = xp.max(xp.sum(xp.abs(A), axis=-2), axis=-1)
+    finite = xp.where(xp.isfinite(norm) & (norm > 0), norm, xp.ones_like(norm))
+    squarings = xp.clip(xp.ceil(xp.log2(finite / _PADE_NORM)), 0, None)
+    scale = xp.astype(xp.pow(2 * xp.ones_like(squarings), -squarings), norm.dtype)
+    made = _pade(xp, A * xp.expand_dims(scale, axis=(-2, -1)))
+    for step in range(int(xp.max(squarings))):
+        more = xp.expand_dims(squarings > step, axis=(-2, -1))
+        made = xp.where(more, xp.matmul(made, made), made)
+    return made
+
+
+def _pade(xp: Any, A: Any) -> Any:
+    b = [coefficient / _PADE[0] for coefficient in _PADE]  # so that low precision does not overflow
+    eye = xp.eye(A.shape[-1], dtype=A.dtype)
+    A2 = xp.matmul(A, A)
+    A4 = xp.matmul(A2, A2)
+    A6 = xp.matmul(A4, A2)
+    odd = xp.matmul(A6, b[13] * A6 + b[11] * A4 + b[9] * A2) + b[7] * A6 + b[5] * A4 + b[3] * A2 + b[1] * eye
+    even = xp.matmul(A6, b[12] * A6 + b[10] * A4 + b[8] * A2) + b[6] * A6 + b[4] * A4 + b[2] * A2 + eye
+    odd = xp.matmul(A, odd)
+    return xp.linalg.solve(even - odd, even + odd)
+
+
+def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
+    """The upper right block of the exponential of ``[[A^H, g], [0, A^H]]`` (Mathias, 1996)."""
+    A_h, n, last = F.mH_(A), A.shape[-1], len(A.shape) - 1
+    above, below = F.cat([A_h, g], last), F.cat([F.zeros_of(A_h, tuple(A_h.shape)), A_h], last)
+    return F.getitem_slice(F.linalg_matrix_exp(F.cat([above, below], last - 1)), (..., slice(0, n), slice(n, None)))
+
+
+_matrix_exp = op(
+    "linalg_matrix_exp", _matrix_exp_forward, promote="accumulate", public=False, method=False, out=False, A=_matrix_exp_grad,
+)  # fmt: skip
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices, by scaling and squaring.
+
+    >>> import flambeau as torch
+    >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1], [0, 0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    check_square("linalg.matrix_exp", A)
+    if A.dtype not in dtypes.HALF:
+        check_floating("linalg.matrix_exp", A)
+    return _matrix_exp(A)  # type: ignore[no-any-return]

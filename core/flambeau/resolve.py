@@ -1,0 +1,95 @@
+"""From an operation and a kind to the kernel that serves them, casts included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import dtypes
+from ._tensor import Tensor, wrap
+from .devices import Kind
+from .dtypes import dtype
+from .op import OPS, PROMOTIONS, PUBLIC, RECORDED, Op
+
+__all__ = ["raw_kernel", "resolve"]
+
+
+def raw_kernel(name: str, kind: Kind) -> Callable[..., Any]:
+    """The operation ``name`` on raw arrays of one kind: what a derivative rule calls as ``F.name``."""
+    if name in OPS:
+        return _on_sequence(OPS[name], kind[name][0]) if OPS[name].variadic else kind[name][0]
+    function = PUBLIC[name] if name in PUBLIC else getattr(RECORDED, name)
+    return _composite_on_arrays(function, kind)
+
+
+def _on_sequence(record: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of separate arrays, called with a sequence of them, as the public function is."""
+    return lambda arrays, *params: kernel(*arrays, **dict(zip(record.param_names, params, strict=False)))
+
+
+def _composite_on_arrays(function: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
+    """A composite as a function of raw arrays."""
+
+    def on_arrays(*args: Any, **kwargs: Any) -> Any:
+        tensors = [wrap(each, kind) if isinstance(each, kind.array_type) else each for each in args]
+        result = function(*tensors, **kwargs)
+        return result._array if isinstance(result, Tensor) else tuple(each._array for each in result)
+
+    return on_arrays
+
+
+def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
+    """The kernel that computes ``name`` for arguments of ``kind``, casts included, and the kind of its result."""
+    record = OPS[name]
+    if record.real_is_identity and kind.dtype.category < dtypes.COMPLEX:
+        return (lambda array: array), kind
+    compute, result = PROMOTIONS[record.promote](kind.dtype)
+    backend = kind.backend
+    kernel = backend.all_kernels.get(name)
+    if kernel is None:
+        kernel = _array_api_kernel(record.forward, backend.xp)
+    if compute is not kind.dtype:
+        kernel = _casting(kernel, record, kind, compute)
+    if compute.category >= dtypes.FLOATING and compute is not result and result.category >= dtypes.FLOATING and (
+            record.promote not in ("real", "complex")):  # fmt: skip
+        kernel = _casting_back(kernel, kind.to(compute), kind.to(result))
+    kernel = backend.bind(kernel, kind.device.index or 0)
+    kinds: Any = kind.to(result)
+    if record.results:
+        promotions = record.result_promotions or ("same",) * len(record.results)
+        kinds = tuple(kind.to(PROMOTIONS[each](result)[1]) for each in promotions)
+    return kernel, kinds
+
+
+def _array_api_kernel(forward: Callable[..., Any], xp: Any) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return forward(xp, *args, **kwargs)
+
+    return kernel
+
+
+def _casting(kernel: Callable[..., Any], record: Op, kind: Kind, compute: dtype) -> Callable[..., Any]:
+    """Cast the tensor arguments of ``kind`` to the dtype that is computed in."""
+    astype, given, raw = kind.backend.astype, kind.raw_dtype, kind.to(compute).raw_dtype
+    count = None if record.variadic else len(record.tensor_names)
+
+    def cast(array: Any) -> Any:
+        return astype(array, raw) if array is not None and array.dtype == given else array
+
+    def kernel_with_casts(*args: Any, **kwargs: Any) -> Any:
+        return kernel(*map(cast, args[:count]), *(args[count:] if count is not None else ()), **kwargs)
+
+    return kernel_with_casts
+
+
+def _casting_back(kernel: Callable[..., Any], computed: Kind, result: Kind) -> Callable[..., Any]:
+    astype, given, raw = result.backend.astype, computed.raw_dtype, result.raw_dtype
+
+    def back(array: Any) -> Any:
+        return astype(array, raw) if getattr(array, "dtype", None) == given else array
+
+    def kernel_with_cast(*args: Any, **kwargs: Any) -> Any:
+        made = kernel(*args, **kwargs)
+        return tuple(map(back, made)) if isinstance(made, (tuple, list)) else back(made)
+
+    return kernel_with_cast

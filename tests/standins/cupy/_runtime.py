@@ -1,0 +1,197 @@
+"""The stand-in's devices, streams, events and memory."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import types
+from contextlib import contextmanager
+
+DEVICES = int(os.environ.get("STANDIN_DEVICES", "2"))
+LOG: list = []
+_local = threading.local()
+_addresses = itertools.count(0x1000, 0x1000)
+
+
+class CUDARuntimeError(RuntimeError):
+    pass
+
+
+class OutOfMemoryError(MemoryError):
+    pass
+
+
+def current():
+    return getattr(_local, "device", 0)
+
+
+class Device:
+    cublas_handle, cusolver_handle = 11, 12
+
+    def __init__(self, index=None):
+        self.id = current() if index is None else index
+
+    def __enter__(self):
+        self._before = current()
+        _local.device = self.id
+
+    def __exit__(self, *exception):
+        _local.device = self._before
+
+    def __eq__(self, other):
+        return self.id == other.id
+
+    __hash__ = None
+
+
+class Event:
+    def __init__(self, block=False, disable_timing=False, interprocess=False):
+        self.ptr, self.done = next(_addresses), True
+
+    def record(self, stream=None):
+        LOG.append(("record", self.ptr, (stream or current_stream()).ptr))
+        return self
+
+    def synchronize(self):
+        LOG.append(("wait for event", self.ptr))
+
+
+class Stream:
+    done = True
+
+    def __init__(self, null=False, non_blocking=False, priority=0, ptr=None):
+        self.ptr = next(_addresses) if ptr is None else ptr
+        self.device_id = current()
+        self.capturing = False
+
+    def use(self):
+        _local.__dict__.setdefault("streams", {})[current()] = self
+
+    def record(self, event=None):
+        return (event or Event()).record(self)
+
+    def wait_event(self, event):
+        LOG.append(("stream waits", self.ptr, event.ptr))
+
+    def synchronize(self):
+        LOG.append(("synchronize", self.ptr))
+
+    def begin_capture(self, mode):
+        self.capturing, self.start = True, len(LOG)
+
+    def end_capture(self):
+        self.capturing = False
+        return types.SimpleNamespace(launch=lambda stream=None: LOG.append("graph"))
+
+    def is_capturing(self):
+        return self.capturing
+
+
+Stream.null = Stream(ptr=0)
+
+
+def current_stream(index=None):
+    return getattr(_local, "streams", {}).get(current() if index is None else index, Stream.null)
+
+
+# --- memory: only sizes ---
+
+
+class BaseMemory:
+    pass
+
+
+class MemoryPointer:
+    def __init__(self, mem, offset):
+        self.mem, self.ptr, self.device_id = mem, mem.ptr, mem.device_id
+
+
+class MemoryPool:
+    def __init__(self, allocator):
+        self._allocator, self._free, self._limit, self._total = allocator, {}, 0, 0
+
+    def malloc(self, size):
+        rounded = -(-size // 512) * 512
+        kept = self._free.setdefault((current(), rounded), [])
+        if not kept:
+            if self._limit and self._total + rounded > self._limit:
+                raise OutOfMemoryError("limit")
+            kept.append(self._allocator(rounded))
+            self._total += rounded
+        return MemoryPointer(Pooled(self, kept, kept.pop()), 0)
+
+    def free_all_blocks(self):
+        for kept in self._free.values():
+            self._total -= sum(each.mem.size for each in kept)
+            kept.clear()
+
+    def set_limit(self, size):
+        self._limit = size
+
+
+class Pooled(BaseMemory):
+    def __init__(self, pool, kept, segment):
+        self._kept, self._segment = kept, segment
+        self.ptr, self.size, self.device_id = segment.ptr, segment.mem.size, segment.mem.device_id
+
+    def __del__(self):
+        self._kept.append(self._segment)
+
+
+_allocator = None
+
+
+def set_allocator(allocator):
+    global _allocator
+    _allocator = allocator
+
+
+def allocate(size):
+    return _allocator(size) if _allocator is not None else None
+
+
+def get_device_properties(index):
+    return {"name": b"Stand-in", "major": 9, "minor": 0, "totalGlobalMem": 1 << 30, "multiProcessorCount": 108,
+            "maxThreadsPerMultiProcessor": 2048, "regsPerMultiprocessor": 65536, "sharedMemPerBlock": 49152, "warpSize": 32,
+            "l2CacheSize": 1 << 20, "integrated": 0, "isMultiGpuBoard": 0}  # fmt: skip
+
+
+def _set_device(index):
+    _local.device = index
+
+
+def make_cuda():
+    """The module ``cupy.cuda``."""
+    from . import _host
+
+    runtime = types.SimpleNamespace(
+        CUDARuntimeError=CUDARuntimeError, getDevice=current, setDevice=_set_device, getDeviceCount=lambda: DEVICES,
+        getDeviceProperties=get_device_properties, deviceSynchronize=lambda: LOG.append(("synchronize device", current())),
+        deviceCanAccessPeer=lambda here, there: 1, malloc=lambda size: next(_addresses), free=lambda pointer: None,
+        memGetInfo=lambda: ((1 << 30) - 512, 1 << 30), ipcGetEventHandle=lambda pointer: b"handle", streamCaptureModeGlobal=0,
+        streamCaptureModeThreadLocal=1, streamCaptureModeRelaxed=2,
+    )  # fmt: skip
+    memory = types.SimpleNamespace(
+        BaseMemory=BaseMemory, MemoryPointer=MemoryPointer, MemoryPool=MemoryPool, OutOfMemoryError=OutOfMemoryError, allocate=allocate
+    )
+    module = types.ModuleType("cupy.cuda")
+    module.__path__ = []  # a package
+    sys.modules["cupy.cuda.device"] = types.ModuleType("cupy.cuda.device")
+    sys.modules["cupy.cuda.device"].Device = Device
+    vars(module).update(
+        Device=Device, Event=Event, Stream=Stream, ExternalStream=lambda pointer, index: Stream(ptr=pointer), runtime=runtime,
+        memory=memory, set_allocator=set_allocator, get_current_stream=current_stream, get_elapsed_time=lambda start, end: 1.5,
+        cublas=types.SimpleNamespace(gemmStridedBatchedEx=_host.gemm),
+    )  # fmt: skip
+    return module
+
+
+@contextmanager
+def recorded():
+    """What is logged inside."""
+    start = len(LOG)
+    found: list = []
+    yield found
+    found += LOG[start:]

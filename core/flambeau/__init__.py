@@ -50,6 +50,7 @@ from .dtypes import (
     uint64,
 )
 from .tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
+from .ops.sampling import _sample_dirichlet, _standard_gamma
 from .parameter import Parameter as _Parameter
 from .printing import set_printoptions
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state

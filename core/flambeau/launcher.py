@@ -25,6 +25,7 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau - [arg] ...             run a program read from standard input
        python -m flambeau env                     print versions, backends, devices and threads
        python -m flambeau backends                print the backends that can be selected
+       python -m flambeau conformance NAME        check that all of flambeau works on a backend
        python -m flambeau --version | --help
 
 FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
@@ -91,6 +92,10 @@ def main() -> None:
         if rest:
             _fail(f"{first} takes no arguments")
         _COMMANDS[first]()
+    elif first == "conformance":
+        if len(rest) != 1:
+            _fail("conformance takes the name of a backend")
+        sys.exit(_conformance(rest[0]))
     elif option in _PROGRAMS:
         given = ([first[2:]] if first[2:] else []) + rest
         if not given:
@@ -124,6 +129,12 @@ def _print_backends() -> None:
 
     for name, source in sorted(installed().items()):
         print(f"{'*' if name == SELECTED_NAME else ' '} {name:<10} {source}")
+
+
+def _conformance(name: str) -> int:
+    from .conformance import main as run_kit
+
+    return run_kit(name)
 
 
 _COMMANDS: dict[str, Callable[[], None]] = {

@@ -23,8 +23,9 @@ from .overrides import DisableTorchFunctionSubclass
 from ._tensor import Tensor
 
 __all__ = [
-    "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor", "log_softmax",
-    "logaddexp", "logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+    "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",
+    "log_softmax", "logaddexp", "logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin",
+    "std", "sum", "var",
 ]  # fmt: skip
 
 Dims = int | tuple[int, ...] | None
@@ -108,13 +109,17 @@ def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 
 
 @_masked
-def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def argmax(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Where the largest element that counts is; in the dtype of the input."""
     return _counted(input, mask, -math.inf, dtype).argmax(dim, keepdim).to(dtype or input.dtype)  # type: ignore
 
 
 @_masked
-def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def argmin(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """Where the smallest element that counts is; in the dtype of the input."""
     return _counted(input, mask, math.inf, dtype).argmin(dim, keepdim).to(dtype or input.dtype)  # type: ignore
 
@@ -126,15 +131,18 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
 
 
 @_masked
-def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The logarithm of the sum of the exponentials of the elements that count."""
     return _counted(input, mask, -math.inf, dtype).logsumexp(_all_dims(input, dim), keepdim)  # type: ignore
 
 
 @_masked
 def norm(
-    input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
-) -> Tensor:
+    input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The norm of order ``ord`` of the elements that count."""
     ord = 2.0 if ord is None else ord
     return _counted(input, mask, math.inf if ord < 0 else 0, dtype).norm(ord, _all_dims(input, dim), keepdim)  # type: ignore
@@ -278,7 +286,8 @@ class MaskedTensor(Tensor):
             if any(not bool((each == masks[0]).all()) for each in masks[1:]):  # type: ignore[union-attr]
                 raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
             if not isinstance(result, Tensor) or result.shape != masks[0].shape:
-                raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: [MaskedTensor]")
+                raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: "
+                                "[MaskedTensor]")  # fmt: skip
             return MaskedTensor(result, masks[0])
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
@@ -299,7 +308,8 @@ class MaskedTensor(Tensor):
 
 
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": sum, "mean": mean, "prod": prod, "amax": amax, "amin": amin, "argmax": argmax, "argmin": argmin, "var": var, "std": std,
+    "sum": sum, "mean": mean, "prod": prod, "amax": amax, "amin": amin, "argmax": argmax, "argmin": argmin, "var": var,
+    "std": std,
     "norm": norm, "median": median, "logsumexp": logsumexp, "cumsum": cumsum, "cumprod": cumprod, "softmax": softmax,
     "log_softmax": log_softmax,
 }  # fmt: skip

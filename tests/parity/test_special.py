@@ -35,7 +35,7 @@ def test_special(name, dtype):
 
 @pytest.mark.parametrize("name", ["gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"])
 def test_special_of_two(name):
-    a, x = (each.ravel() for each in np.meshgrid([0.0, 0.5, 2.0, 7.0, np.inf], [0.0, 0.3, 1.0, 8.0]))
+    a, x = (each.ravel() for each in np.meshgrid([0.0, 0.5, 2.0, 7.0], [0.0, 0.3, 1.0, 8.0]))
     same(lambda torch: getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)))
 
 
@@ -53,7 +53,10 @@ def test_old_windows(name, periodic):
         same(lambda torch, n=length: getattr(torch, name)(n, periodic), rtol=1e-4, atol=1e-6)
 
 
-STFT = [{}, {"hop_length": 3}, {"win_length": 6}, {"center": False}, {"normalized": True}, {"onesided": False}, {"hop_length": 2, "win_length": 5}]
+STFT = [
+    {}, {"hop_length": 3}, {"win_length": 6}, {"center": False}, {"normalized": True}, {"onesided": False},
+    {"hop_length": 2, "win_length": 5},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", STFT, ids=str)
@@ -75,8 +78,8 @@ def test_short_time_transform_and_its_gradient(options):
 
 def test_masked():
     x, mask = np.arange(1.0, 7).reshape(2, 3), np.array([[True, False, True], [False, False, False]])
-    for name in ("sum", "prod", "mean", "amax", "amin", "var", "std", "logsumexp", "argmax", "argmin", "softmax", "log_softmax", "softmin",
-                 "cumsum", "cumprod", "median"):  # fmt: skip
+    for name in ("sum", "prod", "mean", "amax", "amin", "var", "std", "logsumexp", "argmax", "argmin", "softmax", "log_softmax",
+                 "softmin", "cumsum", "cumprod", "median"):  # fmt: skip
         same(lambda torch, n=name: getattr(torch.masked, n)(torch.tensor(x), 1, mask=torch.tensor(mask)))
     same(lambda torch: torch.masked.norm(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
     same(lambda torch: torch.masked.normalize(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))

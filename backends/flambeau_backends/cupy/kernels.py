@@ -6,7 +6,7 @@ A kernel takes raw arrays first, then the operation's parameters, and never writ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
 from math import prod
 from typing import Any
 
@@ -34,14 +34,26 @@ def kernel(function: Kernel) -> Kernel:
     return function
 
 
+def _on_its_device(function: Kernel) -> Kernel:
+    """A kernel that is not bound to a device by the core: it runs on that of its first array."""
+
+    @wraps(function)
+    def guarded(first: Any, *others: Any, **scalars: Any) -> Any:
+        with first.device:
+            return function(first, *others, **scalars)
+
+    return guarded
+
+
+def formula(function: Kernel) -> Kernel:
+    """Register a function as the kernel of the gradient formula it is named after."""
+    KERNELS[function.__name__] = _on_its_device(function)
+    return function
+
+
 def in_place(function: Kernel) -> Kernel:
-    """Register a function as the in-place kernel of the operation it is named after; it runs on the target's device."""
-
-    def on_its_device(target: Any, *others: Any, **scalars: Any) -> Any:
-        with target.device:
-            return function(target, *others, **scalars)
-
-    INPLACE[function.__name__.rstrip("_")] = on_its_device
+    """Register a function as the in-place kernel of the operation it is named after."""
+    INPLACE[function.__name__.rstrip("_")] = _on_its_device(function)
     return function
 
 
@@ -152,14 +164,14 @@ def log_softmax(input: Any, dim: int) -> Any:
     return _along_rows(f"softmax<{real(input)}, true>", dim, input)
 
 
-@kernel
+@formula
 def softmax_backward(g: Any, out: Any, dim: int) -> Any:
     if not serves(g, out):
         return out * (g - cupy.sum(g * out, dim, keepdims=True))
     return _along_rows(f"softmax_backward<{real(g)}, false>", dim, cupy.broadcast_to(g, out.shape), out)
 
 
-@kernel
+@formula
 def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
     if not serves(g, out):
         return g - cupy.exp(out) * cupy.sum(g, dim, keepdims=True)
@@ -197,7 +209,7 @@ def cross_entropy(
     return _reduced(*_losses(input, log_sum, target, weight, ignore_index), reduction)
 
 
-@kernel
+@formula
 def cross_entropy_backward(
     g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
@@ -249,7 +261,7 @@ def max_pool_indices(input: Any, window_size: Sizes, stride: Sizes, padding: Siz
     return _pooled(input, window_size, stride, padding, dilation, size, "indices")
 
 
-@kernel
+@formula
 def max_pool_backward(
     g: Any, input: Any, out: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:

@@ -42,7 +42,7 @@ def batched_gemm(a: Any, b: Any) -> Any:
         return out
     (a, turned_a, lead_a), (b, turned_b, lead_b) = _layout(a), _layout(b)
     kind = _TYPES[a.dtype.name]
-    one, zero = np.float32(1).reshape(()), np.float32(0).reshape(())
+    one, zero = np.array(1, np.float32), np.array(0, np.float32)
     compute = _COMPUTE_32F_FAST_TF32 if a.dtype == np.float32 and backends.cuda.matmul.allow_tf32 else _COMPUTE_32F
     cupy.cuda.cublas.gemmStridedBatchedEx(
         cupy.cuda.Device().cublas_handle, turned_b, turned_a, m, n, k, one.ctypes.data,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from . import winograd
+from . import depthwise, winograd
 from .kernels import kernel
 
 Sizes = Sequence[int]
@@ -41,7 +41,7 @@ def convolution(
     if _by_winograd(input, weight.shape, size, stride, dilation, groups):
         made = winograd.convolve(input, weight, padding)
     elif _one_channel_each(weight, groups):
-        made = _scale_windows(input, weight, size, stride, padding, dilation, groups)
+        made = depthwise.convolve(_padded(input, padding), weight, size, stride, dilation, groups)
     elif _by_rows(weight.shape, groups):
         rows = _rows(input, places, size, stride, padding, dilation)
         _keep(workspace, rows)
@@ -65,7 +65,7 @@ def convolution_weight(
     if _by_winograd(input, shape, size, stride, dilation, groups):
         return winograd.weight_gradient(grad, input, padding)
     if groups > 1 and shape[1] == 1:
-        return _window_products(grad, input, shape, stride, padding, dilation, groups)
+        return depthwise.weight_gradient(grad, _padded(input, padding), shape, stride, dilation, groups)
     if _by_rows(shape, groups):
         rows = _rows(input, places, size, stride, padding, dilation) if kept is None else kept
         made = np.swapaxes(grad, 0, 1).reshape(outputs, len(rows)) @ rows
@@ -87,13 +87,14 @@ def convolution_transposed(
     if max(padding) <= 2 and _by_winograd(input, turned.shape, size, stride, dilation, groups):
         made = winograd.convolve(input, turned[:, :, ::-1, ::-1], [2 - p for p in padding])
     else:
-        made = np.zeros((len(input), weight.shape[1] * groups, *(n + 2 * p for n, p in zip(size, padding, strict=True))), input.dtype)
+        reach = [n + 2 * p for n, p in zip(size, padding, strict=True)]
         if _one_channel_each(weight, groups):
-            _spread_windows(made, input, weight, stride, dilation, groups)
+            whole = depthwise.spread(input, weight, reach, stride, dilation, groups)
+        elif _by_rows(weight.shape, groups):
+            whole = _folded_rows(input, weight, reach, stride, dilation)
         else:
-            _fold_products(made, input, weight, stride, dilation, groups)
-        if any(padding):
-            made = np.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
+            whole = _folded_columns(input, weight, reach, stride, dilation, groups)
+        made = np.ascontiguousarray(whole[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])
     if bias is not None:
         made += bias.reshape(-1, *(1,) * len(size))
     return made
@@ -173,13 +174,28 @@ def fold(target: Any, columns: Any, places: Sizes, stride: Sizes, dilation: Size
         target[_spots(place, size, stride, dilation)] += columns[(slice(None), slice(None), *place)]
 
 
-def _fold_products(target: Any, input: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int) -> None:
-    batch, places, channels = len(input), weight.shape[2:], target.shape[1]
+def _folded_columns(input: Any, weight: Any, reach: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
+    batch, places, channels = len(input), weight.shape[2:], weight.shape[1] * groups
+    made = np.zeros((batch, channels, *reach), input.dtype)
     slopes = input.reshape(batch, groups, input.shape[1] // groups, prod(input.shape[2:]))
     turned = _as_columns(weight, groups).swapaxes(-1, -2)
     for chunk in _chunks(batch, channels * prod(places) * slopes.shape[-1] * input.itemsize):
         columns = np.matmul(turned, slopes[chunk])
-        fold(target[chunk], columns.reshape(len(columns), channels, *places, *input.shape[2:]), places, stride, dilation)
+        fold(made[chunk], columns.reshape(len(columns), channels, *places, *input.shape[2:]), places, stride, dilation)
+    return made
+
+
+def _folded_rows(input: Any, weight: Any, reach: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+    batch, places, channels, size = len(input), weight.shape[2:], weight.shape[1], input.shape[2:]
+    made = np.zeros((batch, *reach, channels), input.dtype)
+    weights = _as_rows(weight)
+    for chunk in _chunks(batch, prod(size) * weights.shape[1] * input.itemsize):
+        slopes = np.moveaxis(input[chunk], 1, -1)
+        rows = (slopes.reshape(-1, len(weight)) @ weights).reshape(*slopes.shape[:-1], *places, channels)
+        for place in product(*map(range, places)):
+            spots = (slice(None), *_spots(place, size, stride, dilation)[1:])
+            made[chunk][spots] += rows[(..., *place, slice(None))]
+    return np.moveaxis(made, -1, 1)
 
 
 def _as_rows(weight: Any) -> Any:
@@ -200,44 +216,3 @@ def _chunks(length: int, nbytes: int) -> Iterator[slice]:
     """Slices of ``length`` items of ``nbytes`` each that fit in the cache together."""
     step = max(1, _CACHE // max(nbytes, 1))
     return (slice(start, start + step) for start in range(0, length, step))
-
-
-# --- groups of one channel: scaled windows, summed ----------------------------------------------------------------
-
-
-def _by_group(weight: Any, groups: int, place: Sizes) -> Any:
-    """One place of every output's weight, in the shape that scales ``(image, group, output of the group, *space)``."""
-    return weight[(slice(None), 0, *place)].reshape(groups, -1, *(1,) * len(place))
-
-
-def _scale_windows(
-    input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
-    padded = _padded(input, padding)[:, :, None]
-    made = np.zeros((len(input), groups, len(weight) // groups, *size), input.dtype)
-    for chunk in _chunks(len(input), made[:1].nbytes):
-        for place in product(*map(range, weight.shape[2:])):
-            made[chunk] += padded[chunk][_spots(place, size, stride, dilation)] * _by_group(weight, groups, place)
-    return made.reshape(len(input), len(weight), *size)
-
-
-def _spread_windows(target: Any, input: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int) -> None:
-    size = input.shape[2:]
-    slopes = input.reshape(len(input), groups, -1, *size) if input.size else input.reshape(len(input), groups, 1, *size)
-    for chunk in _chunks(len(input), input[:1].nbytes):
-        for place in product(*map(range, weight.shape[2:])):
-            part = slopes[chunk] * _by_group(weight, groups, place)
-            target[chunk][_spots(place, size, stride, dilation)] += part.sum(2) if part.shape[2] > 1 else part[:, :, 0]
-
-
-def _window_products(
-    grad: Any, input: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
-    padded, size = _padded(input, padding), grad.shape[2:]
-    slopes = grad.reshape(len(grad), groups, shape[0] // groups, prod(size))
-    made = np.zeros((groups, shape[0] // groups, *shape[2:]), grad.dtype)
-    for chunk in _chunks(len(grad), grad[:1].nbytes):
-        for place in product(*map(range, shape[2:])):
-            seen = padded[chunk][_spots(place, size, stride, dilation)]
-            made[(..., *place)] += np.vecdot(slopes[chunk], seen.reshape(*seen.shape[:2], 1, -1)).sum(0)
-    return made.reshape(shape)

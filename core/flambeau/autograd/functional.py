@@ -371,10 +371,10 @@ def batched_grad(
         return tuple(each for each in found if each is not None)
 
     for index, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
-        if weight is None or tuple(weight.shape[1:]) != tuple(output.shape):
+        if tuple(weight.shape[1:]) != tuple(output.shape):
             raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
                                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-                               f"mismatch was detected: grad_output[{index}] has a shape of {getattr(weight, 'shape', None)} and "
+                               f"mismatch was detected: grad_output[{index}] has a shape of {weight.shape[1:]} and "
                                f"output[{index}] has a shape of {output.shape}. If you only want some tensors in `grad_output` to be "
                                "considered batched, consider using vmap.")  # fmt: skip
     found = iter(torch.vmap(pull)(*weights))

@@ -43,6 +43,10 @@ class Checker:
         return {each.name for each in self.backend.dtypes}
 
     @property
+    def has_double(self) -> bool:
+        return "float64" in self.supported
+
+    @property
     def mutable(self) -> bool:
         return self.backend.mutable  # type: ignore[no-any-return]
 

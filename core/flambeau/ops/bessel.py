@@ -160,7 +160,7 @@ def j1_forward(xp: Any, input: Any) -> Any:
 
 def _second_kind(xp: Any, x: Any, near: Any, far: Any) -> Any:
     made = xp.where(x < 8, near, xp.where(x == math.inf, 0.0, far))
-    return xp.where(x > 0, made, xp.where(x == 0, -math.inf, math.nan))
+    return xp.where(x > 0, made, xp.where(x == 0, -math.inf, x * math.nan))
 
 
 @in_double
@@ -230,7 +230,7 @@ def _k_near(xp: Any, x: Any, order: int) -> Any:
 def _k(xp: Any, x: Any, order: int, scaled: bool) -> Any:
     near = _k_near(xp, x, order) * (xp.exp(xp.clip(x, 0.0, 2.0)) if scaled else 1.0)
     far = _far(xp, x, 2.0, _K1_FAR if order else _K0_FAR) * (1.0 if scaled else xp.exp(-x))
-    return xp.where(x > 0, xp.where(x <= 2, near, far), xp.where(x == 0, math.inf, math.nan))
+    return xp.where(x > 0, xp.where(x <= 2, near, far), xp.where(x == 0, math.inf, x * math.nan))
 
 
 # --- Airy's function ----------------------------------------------------------------------------------------------

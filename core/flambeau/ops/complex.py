@@ -184,8 +184,8 @@ def view_as_complex(input: Tensor) -> Tensor:
         RuntimeError: the dtype is not floating-point, or the last dimension is not 2 neighbouring elements.
     """
     if input._kind.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
-        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-                           f"{input.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
+                           f"type: {input.dtype.legacy_name}")  # fmt: skip
     if not input.ndim:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:

@@ -192,8 +192,8 @@ logaddexp = op(
     doc="""``log(exp(input) + exp(other))``, without overflow on the way.
 
     >>> import flambeau as torch
-    >>> torch.logaddexp(torch.tensor([1000.0]), torch.tensor([1000.0]))
-    tensor([1000.6931])
+    >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
+    tensor([6.9315e-01, 1.0000e+03])
     """,
     input=lambda F, g, input, other: g / (1 + F.exp(other - input)),
     other=lambda F, g, input, other: g / (1 + F.exp(input - other)),
@@ -221,7 +221,8 @@ xlogy = op(
     >>> torch.xlogy(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """,
-    input=lambda F, g, input, other: F.masked(g, (input != 0) | (other > 0)) * F.log(F.where((input == 0) & (other <= 0), 1.0, other)),
+    input=lambda F, g, input, other: (
+        F.masked(g, (input != 0) | (other > 0)) * F.log(F.where((input == 0) & (other <= 0), 1.0, other))),
     other=lambda F, g, input, other: g * input / other,
 )  # fmt: skip
 xlog1py = op(
@@ -276,7 +277,7 @@ def _frexp_forward(xp: Any, input: Any) -> Any:
 _frexp = op(
     "frexp", _frexp_forward, results=("mantissa", "exponent"), result_promotions=("same", "index"), out=False,
     public=False, method=False,
-    joint=lambda F, g, out: (g[0] / F.exp2(out[1]),),
+    joint=lambda F, g, out: (g[0] / F.exp2(out[1] * F.ones_of(out[0])),),
 )  # fmt: skip
 
 
@@ -323,7 +324,8 @@ def _apply(name: str, others: int) -> None:
 
     method.__name__ = method.__qualname__ = name
     what = {0: "f(x)", 1: "f(x, y)", 2: "f(x, y, z)"}[others]
-    method.__doc__ = f"Replace each element by ``{what}``, a Python function{' of it and its like in other tensors' if others else ''}."
+    where = " of it and its like in the other tensors" if others else ""
+    method.__doc__ = f"Replace each element by ``{what}``, a Python function{where}."
     setattr(Tensor, name, method)
 
 

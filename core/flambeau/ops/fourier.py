@@ -103,7 +103,8 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
     elif not 0 < length <= n_fft:
         problem = f"expected 0 < win_length <= n_fft, but got win_length={length}"
     elif window is not None and window.shape != (length,):
-        problem = f"expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window.shape)}"
+        problem = (f"expected a 1D window tensor of size equal to win_length={length}, but got window with size "
+                   f"{list(window.shape)}")  # fmt: skip
     if problem:
         raise RuntimeError(f"{_described(name, input, n_fft, hop, length, window)} : {problem}")
     if window is None and length == n_fft:

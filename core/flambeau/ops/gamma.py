@@ -89,7 +89,7 @@ def zeta_forward(xp: Any, input: Any, other: Any) -> Any:
     folded = xp.where(xp.remainder(s, 2.0) == 0, folded, -folded)
     made = xp.where(negative, folded + _hurwitz(xp, s, fraction), _hurwitz(xp, s, q))
     made = xp.where(negative & (s != xp.floor(s)), math.nan, made)
-    made = xp.where(s == math.inf, xp.where(q > 1, 0.0, xp.where(q == 1, 1.0, math.inf)), made)
+    made = xp.where(s == math.inf, xp.where(q > 1, 0.0, xp.where(q == 1, q, math.inf)), made)
     made = xp.where((q <= 0) & whole, math.inf, made)
     return xp.where((s < 1) | (s != s) | (q != q), math.nan, xp.where(s == 1, math.inf, made))
 

@@ -40,8 +40,8 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     (3, 1, 6)
     """
     if len(physical_layout) != len(size):
-        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
-                           f"is not equal to len(physical_layout) = {len(physical_layout)}")  # fmt: skip
+        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
+                           f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")  # fmt: skip
     order = [wrap_dim(each, len(size)) for each in physical_layout]
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
@@ -98,12 +98,13 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool =
     dims = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
     dims = sorted(wrap_dim(each, input.ndim) for each in dims)
     if not input.numel():
-        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                           "the 'dim' argument.")  # fmt: skip
+        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                           "dim with the 'dim' argument.")  # fmt: skip
     wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)  # type: ignore[attr-defined]
     kept = [each for each in range(input.ndim) if each not in dims]
     shape = [input.shape[each] for each in kept]
-    bits = wide.detach().permute(kept + dims).reshape(*shape, prod(input.shape[each] for each in dims)).contiguous().view(dtypes.uint64)
+    flat = wide.detach().permute(kept + dims).reshape(*shape, prod(input.shape[each] for each in dims))
+    bits = flat.contiguous().view(dtypes.uint64)
     while bits.shape[-1] > 1:
         half = bits.shape[-1] // 2
         folded = bits[..., :half] ^ bits[..., half : 2 * half]
@@ -120,14 +121,15 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 
 def _reinforce(self: Tensor, reward: Any) -> None:
-    raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss be minus "
-                       "log_prob of the sample times the reward.")  # fmt: skip
+    raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
+                       "be minus log_prob of the sample times the reward.")  # fmt: skip
 
 
 def _cuda_array_interface(self: Tensor) -> Any:
     """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
     if not self.is_cuda:
-        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use "  # type: ignore
+        kind = self.type()  # type: ignore[attr-defined]
+        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {kind} If CUDA data is required use "
                              "tensor.cuda() to copy tensor to device memory.")  # fmt: skip
     if self.requires_grad:
         raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "

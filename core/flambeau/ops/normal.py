@@ -28,9 +28,10 @@ def erfcx_forward(xp: Any, input: Any) -> Any:
 
 
 def _erfc_inverse(xp: Any, q: Any) -> Any:
-    """The ``y >= 0`` with ``erfc(y) == q`` for ``q <= 1``: Newton's method on the logarithm, in which erfc is nearly a parabola."""
+    """The ``y >= 0`` with ``erfc(y) == q <= 1``: Newton's method on the logarithm, in which erfc is nearly a parabola."""
     w = -xp.log(q * (2 - q))
-    guess = xp.where(w < 5, polynomial(xp.clip(w, 0.0, 5.0) - 2.5, _NEAR), polynomial(xp.sqrt(xp.clip(w, 5.0, 16.0)) - 3, _FAR)) * (1 - q)
+    near, far = polynomial(xp.clip(w, 0.0, 5.0) - 2.5, _NEAR), polynomial(xp.sqrt(xp.clip(w, 5.0, 16.0)) - 3, _FAR)
+    guess = xp.where(w < 5, near, far) * (1 - q)
     y = xp.where(w < 16, guess, xp.sqrt(xp.clip(w - 0.5 * xp.log(math.pi * xp.clip(w, 1.0, math.inf)), 0.0, math.inf)))
     target = xp.log(q)
     for _ in range(3):

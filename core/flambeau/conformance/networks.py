@@ -1,0 +1,89 @@
+"""Layers, and a small network in training, on the backend and on the CPU: the same parameters, the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+__all__ = ["LAYERS", "layer", "training"]
+
+LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # the layer, and the shape of an input
+    "Linear": (lambda nn: nn.Linear(6, 4), (3, 6)),
+    "Conv1d": (lambda nn: nn.Conv1d(2, 3, 3, padding=1), (2, 2, 7)),
+    "Conv2d": (lambda nn: nn.Conv2d(2, 4, 3, stride=2, groups=2), (2, 2, 7, 7)),
+    "ConvTranspose2d": (lambda nn: nn.ConvTranspose2d(2, 3, 3, stride=2), (1, 2, 4, 4)),
+    "MaxPool2d": (lambda nn: nn.MaxPool2d(2), (2, 3, 6, 6)),
+    "AvgPool2d": (lambda nn: nn.AvgPool2d(2), (2, 3, 6, 6)),
+    "AdaptiveAvgPool2d": (lambda nn: nn.AdaptiveAvgPool2d(2), (2, 3, 5, 5)),
+    "BatchNorm1d": (lambda nn: nn.BatchNorm1d(4), (5, 4)),
+    "LayerNorm": (lambda nn: nn.LayerNorm(4), (5, 4)),
+    "GroupNorm": (lambda nn: nn.GroupNorm(2, 4), (3, 4, 5)),
+    "LSTM": (lambda nn: nn.LSTM(3, 4), (5, 2, 3)),
+    "GRU": (lambda nn: nn.GRU(3, 4), (5, 2, 3)),
+    "MultiheadAttention": (lambda nn: _SelfAttention(nn), (5, 2, 4)),
+    **{name: (lambda nn, name=name: getattr(nn, name)(), (3, 4)) for name in ("ReLU", "Tanh", "Sigmoid", "GELU", "ELU", "Softplus")},
+    "Softmax": (lambda nn: nn.Softmax(1), (3, 4)),
+    "LogSoftmax": (lambda nn: nn.LogSoftmax(1), (3, 4)),
+}
+
+
+def _SelfAttention(nn: Any) -> Any:
+    class SelfAttention(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = nn.MultiheadAttention(4, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.attention(x, x, x)[0]
+
+    return SelfAttention()
+
+
+def layer(name: str, device: Any) -> None:
+    """The output of a layer, and the gradients of its input and parameters, are those on the CPU."""
+    from flambeau import nn
+
+    make, shape = LAYERS[name]
+    found = []
+    for place in ("cpu", device):
+        torch.manual_seed(0)
+        with torch.device("cpu"):
+            module, x = make(nn), torch.randn(*shape)
+        module, x = module.to(place), x.to(place).requires_grad_()
+        made = module(x)
+        made = made[0] if isinstance(made, tuple) else made
+        (made * made).sum().backward()
+        found.append([made, x.grad, *(each.grad for each in module.parameters())])
+    for there, here in zip(*found, strict=True):
+        torch.testing.assert_close(here.cpu(), there, rtol=1e-3, atol=1e-4)
+
+
+def training(device: Any, steps: int = 8) -> None:
+    """A small convolutional network learns on the device what, and as fast as, it does on the CPU."""
+    curves = [_losses(place, steps) for place in ("cpu", device)]
+    for there, here in zip(*curves, strict=True):
+        assert abs(here - there) < 1e-3 * max(1.0, abs(there)), f"losses {curves[1]}, on the CPU {curves[0]}"
+    assert curves[1][-1] < curves[1][0], f"the loss did not fall: {curves[1]}"
+
+
+def _losses(place: Any, steps: int) -> list[float]:
+    from flambeau import nn
+
+    torch.manual_seed(0)
+    with torch.device("cpu"):
+        model = nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5),
+        )  # fmt: skip
+        images, targets = torch.randn(12, 1, 8, 8), torch.arange(12) % 5
+    model, images, targets = model.to(place), images.to(place), targets.to(place)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(images), targets)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses

@@ -1,0 +1,91 @@
+"""The random streams: the same seed gives PyTorch's numbers."""
+
+from __future__ import annotations
+
+import pickle
+
+import flambeau as torch
+import numpy as np
+import pytest
+
+# After ``manual_seed(7)``; recorded from PyTorch 2.13 on the CPU.
+RECORDED = {
+    "torch.rand(3)": [0.5349225, 0.1988032, 0.6592117],
+    "torch.randn(3)": [-0.1467951, 0.7861413, 0.9468216],
+    "torch.randn(20)[-3:]": [-0.5640067, -2.0564625, -0.3567225],
+    "torch.rand(2, dtype=torch.float64)": [0.2793804, 0.2736937],
+    "torch.randint(0, 100, (5,))": [15, 92, 21, 86, 83],
+    "torch.randperm(6)": [3, 0, 1, 5, 2, 4],
+    "torch.normal(1.0, 2.0, (3,))": [0.7064098, 2.5722826, 2.8936431],
+    "torch.empty(3).uniform_(-1, 1)": [0.0698451, -0.6023936, 0.3184234],
+    "torch.bernoulli(torch.full((8,), 0.3))": [0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0],
+    "torch.empty(8).bernoulli_(0.3)": [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+    "torch.multinomial(torch.tensor([1.0, 2.0, 3.0, 4.0]), 3)": [1, 3, 0],
+    "torch.multinomial(torch.tensor([1.0, 2.0, 3.0, 4.0]), 6, replacement=True)": [1, 1, 3, 3, 3, 3],
+    "torch.empty(3).exponential_()": [0.3276439, 0.3197835, 1.9811754],
+    "torch.poisson(torch.full((5,), 4.0))": [6.0, 4.0, 1.0, 2.0, 6.0],
+    "torch.empty(5, dtype=torch.int64).random_(50)": [15, 42, 21, 36, 33],
+    "torch.nn.Linear(2, 2).weight": [[0.0493879, -0.4259566], [0.2251593, 0.2218764]],
+    "torch.nn.Conv2d(1, 1, 2).bias": [-0.2672384],
+    "torch.nn.LSTM(1, 1).weight_hh_l0.flatten()": [-0.5344769, -0.1498772, -0.5858279, 0.2594727],
+    "torch.nn.Embedding(2, 2).weight": [[-0.1467951, 0.7861413], [0.9468216, -1.114344]],
+    "torch.nn.functional.dropout(torch.ones(8), 0.4)": [1.6666666, 1.6666666, 0.0, 0.0, 0.0, 0.0, 1.6666666, 1.6666666],
+    "torch.nn.init.orthogonal_(torch.empty(2, 2))": [[-0.1532094, 0.9881938], [0.9881938, 0.1532094]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "expected"), RECORDED.items())
+def test_stream(call: str, expected: list[float]) -> None:
+    torch.manual_seed(7)
+    assert np.allclose(eval(call, {"torch": torch}).detach().numpy(), expected, rtol=2e-6, atol=1e-7)
+
+
+def test_draws_continue() -> None:
+    torch.manual_seed(3)
+    both = torch.rand(10)
+    torch.manual_seed(3)
+    assert torch.equal(torch.cat([torch.rand(4), torch.rand(6)]), both)
+
+
+def test_state_is_kept_and_restored() -> None:
+    state = torch.get_rng_state()
+    assert state.dtype is torch.uint8 and state.shape == (5056,)
+    first = torch.randn(5)
+    torch.set_rng_state(state)
+    assert torch.equal(torch.randn(5), first)
+    with torch.random.fork_rng():
+        torch.rand(100)
+    torch.set_rng_state(state)
+    torch.randn(5)
+    after = torch.rand(1)
+    torch.set_rng_state(state)
+    torch.randn(5)
+    assert torch.equal(torch.rand(1), after)
+
+
+def test_generators_are_independent() -> None:
+    torch.manual_seed(1)
+    default = torch.rand(3)
+    torch.manual_seed(1)
+    generator = torch.Generator().manual_seed(2)
+    own = torch.rand(3, generator=generator)
+    assert torch.equal(torch.rand(3), default) and not torch.equal(own, default)
+    assert generator.initial_seed() == 2
+    again = pickle.loads(pickle.dumps(generator))
+    assert torch.equal(torch.rand(3, generator=again), torch.rand(3, generator=generator))
+    with pytest.raises(TypeError):
+        generator.set_state([1])
+
+
+def test_in_place_samplers_keep_to_their_ranges() -> None:
+    x = torch.empty(1000)
+    assert 2 <= x.uniform_(2, 3).min().item() and x.max().item() < 3
+    assert set(torch.empty(1000, dtype=torch.int64).random_(3).tolist()) == {0, 1, 2}
+    assert abs(x.normal_(5, 0.1).mean().item() - 5) < 0.05
+    assert x.geometric_(0.5).min().item() == 1 and x.exponential_(2.0).min().item() >= 0
+    with pytest.raises(RuntimeError, match=r"uniform_ expects to return a \[from, to\) range"):
+        x.uniform_(1, 0)
+    with pytest.raises(RuntimeError, match="random_ expects 'from' to be less than 'to'"):
+        torch.randint(3, 3, (1,))
+    with pytest.raises(RuntimeError, match="normal expects std >= 0.0"):
+        x.normal_(0, -1)

@@ -129,6 +129,14 @@ class Backend:
         category = self.dtype_of(array).category
         return (bool, int, float, complex)[category](array)
 
+    def truth(self, array: Array) -> bool:
+        """Whether the one element of the array is nonzero."""
+        return bool(self.item(array))
+
+    def extremes(self, array: Array) -> tuple[Any, Any]:
+        """The smallest and the largest element, as Python scalars: for checks of what is in an array."""
+        return self.item(self.wrap(self.xp.min(array))), self.item(self.wrap(self.xp.max(array)))
+
     def astype(self, array: Array, raw_dtype: Any) -> Array:
         """A copy in another dtype."""
         return self.xp.astype(array, raw_dtype)

@@ -11,6 +11,7 @@ from .devices import Kind, device as Device, kind_of
 from .dtypes import dtype as Dtype
 from .op import PUBLIC
 from .ops.views import as_shape
+from .settings import memory_order
 from .size import Size
 from ._tensor import Tensor, alias, wrap
 
@@ -359,14 +360,23 @@ def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> 
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         kind = _options(input, dtype, device)
-        return _finish(wrap(make(kind, input._array.shape), kind), requires_grad)
+        array = _in_order(memory_order(input, memory_format), input._array.shape, kind, make)
+        return _finish(wrap(array, kind), requires_grad)
 
     return _publish(name, doc, factory)
 
 
-zeros_like = _like("zeros_like", "Zeros of the shape, dtype and device of ``input``.", _xp_filled("zeros"))
-ones_like = _like("ones_like", "Ones of the shape, dtype and device of ``input``.", _xp_filled("ones"))
-empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype and device of ``input``.", _xp_filled("empty"))
+def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: Callable[[Kind, tuple[int, ...]], Any]) -> Any:
+    """What ``make`` gives for this shape, with the dimensions in this order in memory."""
+    back = tuple(sorted(order, key=order.__getitem__))
+    if back == order:
+        return make(kind, shape)
+    return kind.backend.xp.permute_dims(make(kind, tuple([shape[each] for each in order])), back)
+
+
+zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of ``input``.", _xp_filled("zeros"))
+ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of ``input``.", _xp_filled("ones"))
+empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of ``input``.", _xp_filled("empty"))
 
 
 def full(
@@ -392,9 +402,11 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """``fill_value`` everywhere, in the shape, dtype and device of ``input``."""
+    """``fill_value`` everywhere, in the shape, dtype, device and memory order of ``input``."""
     kind = _options(input, dtype, device)
-    return full(input.shape, fill_value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad)
+    array = _in_order(memory_order(input, memory_format), input._array.shape, kind,
+                      lambda kind, shape: full(shape, fill_value, dtype=kind.dtype, device=kind.device)._array)  # fmt: skip
+    return _finish(wrap(array, kind), requires_grad)
 
 
 def scalar_tensor(s: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:

@@ -244,7 +244,10 @@ _kinds: dict[tuple[dtype, str, int | None], Kind] = {}
 
 def kind_of(dtype: dtype, place: device | None = None) -> Kind:
     """The one Kind of this dtype and device."""
-    place = get_default_device() if place is None else place
+    if place is None:
+        place = get_default_device()
+    elif type(place) is not device:  # that of a batch
+        return place.kind_of(dtype)  # type: ignore[attr-defined, no-any-return]
     kind = _kinds.get((dtype, place.type, place.index))
     if kind is None:
         exact = canonical(place)
@@ -255,3 +258,11 @@ def kind_of(dtype: dtype, place: device | None = None) -> Kind:
         if place.type == "cpu" or place.index is not None:  # another device may be current next time
             _kinds[dtype, place.type, place.index] = kind
     return kind
+
+
+def forget_kernels() -> None:
+    """Let every kind look its kernels up again: what integers are promoted to has changed."""
+    for kind in set(_kinds.values()):
+        kind.clear()
+        kind.table.clear()
+        kind.F = Kernels(kind)

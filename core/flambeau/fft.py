@@ -37,7 +37,7 @@ def _prepared(name: str, input: Tensor, is_complex: bool) -> Tensor:
         raise RuntimeError(f"Unsupported dtype {dtype.legacy_name}")
     if dtype.category < dtypes.FLOATING:
         dtype = dtypes.get_default_dtype()
-    return input.to(dtype.to_complex() if is_complex else dtype)  # type: ignore
+    return input.to(dtype.to_complex() if is_complex else dtype)
 
 
 def _one(input: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
@@ -54,7 +54,7 @@ def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     scale = scale_of(norm, forward)
     prepared = sized(_prepared(name, input, True), dims, sizes)
-    return complex_to_complex(prepared, dims, scale, forward) if dims else prepared  # type: ignore[no-any-return]
+    return complex_to_complex(prepared, dims, scale, forward) if dims else prepared
 
 
 def _r2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = True) -> Tensor:
@@ -164,7 +164,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 @with_out
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of :func:`hfft`."""
-    return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False).conj()  # type: ignore
+    return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False).conj()
 
 
 # --- frequencies --------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def _frequencies(
 ) -> Tensor:  # fmt: skip
     dtype = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     made = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))  # type: ignore
-    return (made if out is None else out.resize_(made.shape).copy_(made)).requires_grad_(requires_grad)  # type: ignore
+    return (made if out is None else out.resize_(made.shape).copy_(made)).requires_grad_(requires_grad)
 
 
 def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
@@ -202,10 +202,10 @@ def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
 def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
     """Move frequency 0 from the front to the middle."""
     dims = _all_dims(input, dim)
-    return roll(input, [input.shape[each] // 2 for each in dims], dims)  # type: ignore[no-any-return]
+    return roll(input, [input.shape[each] // 2 for each in dims], dims)
 
 
 def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
     """The inverse of :func:`fftshift`."""
     dims = _all_dims(input, dim)
-    return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)  # type: ignore[no-any-return]
+    return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)

@@ -37,7 +37,7 @@ Dims = int | tuple[int, ...] | None
 def _counted(input: Tensor, mask: Tensor | None, fill: float, dtype: Any = None) -> Tensor:
     """The input with ``fill`` (the nearest that the dtype can hold) where it does not count."""
     if dtype is not None:
-        input = input.to(dtype)  # type: ignore[attr-defined]
+        input = input.to(dtype)
     if mask is None:
         return input
     if math.isinf(fill) and input.dtype.category < dtypes.FLOATING:
@@ -51,8 +51,8 @@ def _all_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
 
 
 def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tensor:
-    counted = input.new_ones(input.shape, dtype=dtypes.bool_) if mask is None else mask.bool().expand(input.shape)  # type: ignore
-    return counted.sum(_all_dims(input, dim), keepdim)  # type: ignore[no-any-return]
+    counted = input.new_ones(input.shape, dtype=dtypes.bool_) if mask is None else mask.bool().expand(input.shape)
+    return counted.sum(_all_dims(input, dim), keepdim)
 
 
 def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
@@ -62,13 +62,13 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
     def of_either(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
         if not isinstance(input, MaskedTensor):
             return function(input, *args, mask=mask, **kwargs)
-        mask = input.get_mask() if mask is None else input.get_mask() & mask  # type: ignore[operator]
+        mask = input.get_mask() if mask is None else input.get_mask() & mask
         result = function(input.get_data(), *args, mask=mask, **kwargs)
         if result.shape == mask.shape:
             return MaskedTensor(result, mask)
         given = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
         dims = _all_dims(mask, given.get("dim", next((each for each in args if isinstance(each, (int, tuple, list))), None)))
-        counted = mask.sum(dims, bool(given.get("keepdim", False))) > 0  # type: ignore[attr-defined]
+        counted = mask.sum(dims, bool(given.get("keepdim", False))) > 0
         return MaskedTensor(result, counted.reshape(result.shape))
 
     return of_either
@@ -77,7 +77,7 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
 @_masked
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The sum of the elements that count."""
-    return _counted(input, mask, 0, dtype).sum(_all_dims(input, dim), keepdim)  # type: ignore
+    return _counted(input, mask, 0, dtype).sum(_all_dims(input, dim), keepdim)
 
 
 @_masked
@@ -85,7 +85,7 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
     """The product of the elements that count."""
     made = _counted(input, mask, 1, dtype)
     for each in sorted((each % max(input.ndim, 1) for each in _all_dims(input, dim)), reverse=True):
-        made = made.prod(each, keepdim)  # type: ignore[attr-defined]
+        made = made.prod(each, keepdim)
     return made
 
 
@@ -99,13 +99,13 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 @_masked
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The largest element that counts."""
-    return _counted(input, mask, -math.inf, dtype).amax(_all_dims(input, dim), keepdim)  # type: ignore
+    return _counted(input, mask, -math.inf, dtype).amax(_all_dims(input, dim), keepdim)
 
 
 @_masked
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The smallest element that counts."""
-    return _counted(input, mask, math.inf, dtype).amin(_all_dims(input, dim), keepdim)  # type: ignore
+    return _counted(input, mask, math.inf, dtype).amin(_all_dims(input, dim), keepdim)
 
 
 @_masked
@@ -113,7 +113,7 @@ def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """Where the largest element that counts is; in the dtype of the input."""
-    return _counted(input, mask, -math.inf, dtype).argmax(dim, keepdim).to(dtype or input.dtype)  # type: ignore
+    return _counted(input, mask, -math.inf, dtype).argmax(dim, keepdim).to(dtype or input.dtype)
 
 
 @_masked
@@ -121,7 +121,7 @@ def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """Where the smallest element that counts is; in the dtype of the input."""
-    return _counted(input, mask, math.inf, dtype).argmin(dim, keepdim).to(dtype or input.dtype)  # type: ignore
+    return _counted(input, mask, math.inf, dtype).argmin(dim, keepdim).to(dtype or input.dtype)
 
 
 @_masked
@@ -135,7 +135,7 @@ def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The logarithm of the sum of the exponentials of the elements that count."""
-    return _counted(input, mask, -math.inf, dtype).logsumexp(_all_dims(input, dim), keepdim)  # type: ignore
+    return _counted(input, mask, -math.inf, dtype).logsumexp(_all_dims(input, dim), keepdim)
 
 
 @_masked
@@ -145,7 +145,7 @@ def norm(
 ) -> Tensor:  # fmt: skip
     """The norm of order ``ord`` of the elements that count."""
     ord = 2.0 if ord is None else ord
-    return _counted(input, mask, math.inf if ord < 0 else 0, dtype).norm(ord, _all_dims(input, dim), keepdim)  # type: ignore
+    return _counted(input, mask, math.inf if ord < 0 else 0, dtype).norm(ord, _all_dims(input, dim), keepdim)
 
 
 @_masked
@@ -156,10 +156,10 @@ def var(
     """The variance of the elements that count: their squared distances from the mean, over their number less ``correction``."""
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
-    input = input.to(dtype) if dtype is not None else input  # type: ignore[attr-defined]
+    input = input.to(dtype) if dtype is not None else input
     dims = _all_dims(input, dim)
     centred = _counted(input - mean(input, dims, keepdim=True, mask=mask), mask, 0)
-    squares = (centred * centred.conj()).sum(dims, keepdim)  # type: ignore[attr-defined]
+    squares = (centred * centred.conj()).sum(dims, keepdim)
     made = squares / (_count(input, mask, dims, keepdim) - correction).clamp(0)
     return made.real if made.is_complex() else made  # type: ignore
 
@@ -176,31 +176,31 @@ def std(
 @_masked
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running sums, over the elements that count."""
-    return _counted(input, mask, 0, dtype).cumsum(dim)  # type: ignore
+    return _counted(input, mask, 0, dtype).cumsum(dim)
 
 
 @_masked
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running products, over the elements that count."""
-    return _counted(input, mask, 1, dtype).cumprod(dim)  # type: ignore
+    return _counted(input, mask, 1, dtype).cumprod(dim)
 
 
 @_masked
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Softmax among the elements that count; 0 for the others."""
-    return _counted(input, mask, -math.inf, dtype).softmax(dim)  # type: ignore
+    return _counted(input, mask, -math.inf, dtype).softmax(dim)
 
 
 @_masked
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Log-softmax among the elements that count; minus infinity for the others."""
-    return _counted(input, mask, -math.inf, dtype).log_softmax(dim)  # type: ignore
+    return _counted(input, mask, -math.inf, dtype).log_softmax(dim)
 
 
 @_masked
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Softmax of the negatives of the elements that count; 0 for the others."""
-    return (-_counted(input, mask, math.inf, dtype)).softmax(dim)  # type: ignore
+    return (-_counted(input, mask, math.inf, dtype)).softmax(dim)
 
 
 @_masked
@@ -283,7 +283,7 @@ class MaskedTensor(Tensor):
             record = OPS.get(name)
             if record is not None and record.view:
                 return MaskedTensor(result, func(masks[0], *args[1:], **kwargs))
-            if any(not bool((each == masks[0]).all()) for each in masks[1:]):  # type: ignore[union-attr]
+            if any(not bool((each == masks[0]).all()) for each in masks[1:]):
                 raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
             if not isinstance(result, Tensor) or result.shape != masks[0].shape:
                 raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: "
@@ -301,7 +301,7 @@ class MaskedTensor(Tensor):
                 return f"{indent}[{', '.join(rows)}]"
             return f"{indent}[\n" + ",\n".join(lines(each, indent + "  ") for each in rows) + f"\n{indent}]"
 
-        rows = shown(self.get_data().tolist(), self._mask.tolist())  # type: ignore[attr-defined]
+        rows = shown(self.get_data().tolist(), self._mask.tolist())
         if not self.ndim:
             return f"MaskedTensor({rows}, {bool(self._mask)})"
         return f"MaskedTensor(\n{lines(rows, '  ')}\n)"
@@ -326,7 +326,7 @@ for _name, _function in _REDUCTIONS.items():
 
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
     """A MaskedTensor with a copy of ``data``."""
-    return MaskedTensor(as_tensor(data).clone().detach(), as_tensor(mask), requires_grad)  # type: ignore[attr-defined]
+    return MaskedTensor(as_tensor(data).clone().detach(), as_tensor(mask), requires_grad)
 
 
 def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:

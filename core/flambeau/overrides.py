@@ -15,9 +15,10 @@ from ._tensor import Tensor
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like"]
+__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like", "redispatch_function"]
 
 _disabled = ContextVar("torch_function_disabled", default=False)
+_skip_next = ContextVar("torch_function_skip_next", default=False)
 _modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
 
@@ -92,6 +93,9 @@ def _disabled_torch_function(*args: Any, **kwargs: Any) -> Any:
 
 def wanted(values: Iterable[Any], out: Any = None) -> bool:
     """Whether a mode, or the type of one of the values, wants to see this call."""
+    if _skip_next.get():
+        _skip_next.set(False)
+        return False
     if _modes.get():
         return True
     if _disabled.get():
@@ -156,6 +160,26 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
     name = getattr(public_api, "__name__", public_api)
     raise TypeError(f"Multiple dispatch failed for 'torch.{name}'; all __torch_function__ handlers returned NotImplemented: "
                     f"{[each.__name__ for each in types]}")  # fmt: skip
+
+
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Compute ``func`` without offering it to overrides again; the operations inside it are offered as ever.
+
+    >>> import flambeau as torch
+    >>> class Log(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         with self:
+    ...             return torch.overrides.redispatch_function(func, types, args, kwargs)
+    >>> with Log():
+    ...     x = torch.ones(2)
+    ones
+    """
+    token = _skip_next.set(True)
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _skip_next.reset(token)
 
 
 def default_torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from . import backend as backends
 from . import dtypes
 from ._tensor import Tensor, wrap
+from .batching.levels import active
 from .devices import canonical, device, kind_of
 
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
@@ -193,8 +194,11 @@ def fork_rng(
 
 def raw_generator(generator: Generator | None, place: device) -> Callable[..., Any] | Any:
     """The backend's generator to sample from."""
-    if generator is None:
-        return default_for(place).raw
-    if generator.device.type != place.type:
+    if generator is not None and generator.device.type != place.type:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")
-    return generator.raw
+    raw = default_for(place).raw if generator is None else generator.raw
+    if active:
+        from .batching.random import BatchedGenerator
+
+        return BatchedGenerator(raw, place)
+    return raw

@@ -24,6 +24,19 @@ class memory_format:
         self._name = name
         self.is_channels_last = name.startswith("channels_last")
 
+    def order(self, ndim: int) -> tuple[int, ...]:
+        """The dimensions of a tensor, from the slowest in memory to the fastest.
+
+        Raises:
+            RuntimeError: channels_last of other than 4 dimensions, channels_last_3d of other than 5.
+        """
+        if not self.is_channels_last:
+            return tuple(range(ndim))
+        rank = 5 if self._name.endswith("3d") else 4
+        if ndim != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {self._name} format")
+        return (0, *range(2, ndim), 1)
+
     def __repr__(self) -> str:
         return f"torch.{self._name}"
 
@@ -35,6 +48,17 @@ contiguous_format = legacy_contiguous_format = memory_format("contiguous_format"
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+
+
+def memory_order(tensor: Tensor, wanted: memory_format | None = None) -> tuple[int, ...]:
+    """The dimensions of a tensor, or of one in another format, from the slowest in memory to the fastest."""
+    ndim = tensor._array.ndim
+    if wanted is not None and wanted is not preserve_format:
+        return wanted.order(ndim)
+    if tensor._kind.backend.is_contiguous(tensor._array):
+        return tuple(range(ndim))
+    strides = tensor.stride()
+    return tuple(sorted(range(ndim), key=lambda each: (-strides[each], each)))
 
 
 class layout:

@@ -303,9 +303,14 @@ class UntypedStorage(_Memory):
         """A copy."""
         return UntypedStorage(self._flat.clone())  # type: ignore[attr-defined]
 
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """The bytes in the memory of a device; the storage itself where they are there."""
+        moved = self._flat.to(device)  # type: ignore[attr-defined]
+        return self if moved is self._flat else UntypedStorage(moved)
+
     def cpu(self) -> UntypedStorage:
         """The bytes in the CPU's memory."""
-        return UntypedStorage(self._flat.cpu())  # type: ignore[attr-defined]
+        return self.to(device="cpu")
 
     def __getitem__(self, index: Any) -> Any:
         found = self._flat[index]  # type: ignore[index]

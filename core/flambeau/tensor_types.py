@@ -11,7 +11,7 @@ from typing import Any
 
 from . import dtypes
 from ._tensor import Tensor
-from .devices import device, kind_of
+from .devices import device, forget_kernels, kind_of
 from .dtypes import dtype
 from .ops.conversion import to_kind
 from .size import Size
@@ -150,6 +150,7 @@ def set_default_dtype(d: dtype, /) -> None:
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
     dtypes.set_default(d)
+    forget_kernels()
     _default_type = tensor_type(d, _default_type.device_type)
 
 
@@ -162,5 +163,6 @@ def set_default_tensor_type(t: Any, /) -> None:
     if not found.dtype.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {found.dtype}")
     dtypes.set_default(found.dtype)
+    forget_kernels()
     _default_type = found
     set_default_device(None if found.device_type == "cpu" else found.device_type)

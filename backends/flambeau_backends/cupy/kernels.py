@@ -38,7 +38,7 @@ def _on_its_device(function: Kernel) -> Kernel:
     """A kernel that is not bound to a device by the core: it runs on that of its first array."""
 
     @wraps(function)
-    def guarded(first: Any, *others: Any, **scalars: Any) -> Any:
+    def guarded(first: Any, /, *others: Any, **scalars: Any) -> Any:
         with first.device:
             return function(first, *others, **scalars)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from flambeau.settings import preserve_format
 
 from .pieces import select
 
@@ -115,6 +116,11 @@ def kernel(function: Kernel) -> Kernel:
     return function
 
 
+@kernel
+def round_(input: Any) -> Any:
+    return np.rint(input) if input.dtype.kind in "fc" else input.copy()
+
+
 # --- reductions ---------------------------------------------------------------------------------------------------
 
 
@@ -200,7 +206,10 @@ def relu(input: Any) -> Any:
 
 @kernel
 def clone(input: Any, memory_format: Any = None) -> Any:
-    return input.copy(order="K" if memory_format is None else "C")
+    if memory_format is None or memory_format is preserve_format:
+        return input.copy(order="K")
+    order = memory_format.order(input.ndim)
+    return input.transpose(order).copy().transpose(np.argsort(order))
 
 
 @kernel

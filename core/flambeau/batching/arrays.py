@@ -116,12 +116,10 @@ class BatchedArray:
 
     def __bool__(self) -> bool:
         raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-                           "that yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")  # fmt: skip
+                           "that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")  # fmt: skip
 
     def _no_number(self) -> Any:
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-                           "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "
-                           "inside PyTorch internals, please file a bug report.")  # fmt: skip
+        raise RuntimeError("vmap: a batched array is not one number")
 
     __int__ = __float__ = __complex__ = __index__ = _no_number
 
@@ -195,7 +193,7 @@ class Namespace:
         elif name in _ALONG:
             made = self.along(found)
         elif name in _DATA_DEPENDENT:
-            made = _refuse_dynamic
+            made = functools.partial(_refuse, f"aten::{'_unique2' if name.startswith('unique') else name}")
         else:
             made = self.elementwise(found)
         setattr(self, name, made)
@@ -433,7 +431,7 @@ class Namespace:
 
     def repeat(self, x: Any, repeats: Any, /, *, axis: int | None = None) -> BatchedArray:
         if type(repeats) is BatchedArray:
-            _refuse_dynamic()
+            refuse_dynamic("aten::repeat_interleave")
         if axis is None:
             x, axis = self.reshape(x, (-1,)), 0
         return self.made(self.inner.repeat(x.raw, repeats, axis=self.axis(axis, x.ndim)))
@@ -472,6 +470,16 @@ class Namespace:
         x = self.concat(parts, axis=axis) if len(parts) > 1 else x
         return self.made(self.inner.diff(x.raw, axis=self.axis(axis, x.ndim), n=n))
 
+    def sort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
+        made = self.made(self.inner.sort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
+        return self.flip(made, axis=axis) if descending else made
+
+    def argsort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
+        if not descending:
+            return self.made(self.inner.argsort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
+        found = self.argsort(self.flip(x, axis=axis), axis=axis, stable=stable)  # equal ones keep their order
+        return self.flip(x.shape[axis] - 1 - found, axis=axis)
+
     # --- products ---
 
     def matmul(self, a: Any, b: Any) -> BatchedArray:
@@ -509,14 +517,17 @@ class Namespace:
 
 _WITHOUT_ARRAYS = frozenset({"can_cast", "dtype", "e", "inf", "nan", "newaxis", "pi"})
 _REDUCTIONS = frozenset({"all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var"})
-_ALONG = frozenset({"argsort", "cumulative_prod", "cumulative_sum", "sort"})
+_ALONG = frozenset({"cumulative_prod", "cumulative_sum"})
 _DATA_DEPENDENT = frozenset({"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"})
 
 
-def _refuse_dynamic(*args: Any, **kwargs: Any) -> Any:
-    raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over an "
-                       "operation whose result's shape depends on the data. Please voice your support in "
-                       "https://github.com/pytorch/functorch/issues/256")  # fmt: skip
+def _refuse(name: str, *args: Any, **kwargs: Any) -> Any:
+    refuse_dynamic(name)
+
+
+def refuse_dynamic(name: str) -> Any:
+    raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over {name}. "
+                       "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")  # fmt: skip
 
 
 class _Extension:

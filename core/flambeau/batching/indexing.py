@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arrays import BatchedArray, _refuse_dynamic
+from .arrays import BatchedArray
 
 __all__ = ["get", "put"]
 
@@ -53,7 +53,10 @@ def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
         if each is Ellipsis:
             items += [ALL] * (array.ndim - used)
         elif _is_mask(array, each):
-            items += array.xp.inner.nonzero(each) if type(each) is not BatchedArray else _refuse_dynamic()
+            if type(each) is BatchedArray:
+                raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+                                   "indexing with a boolean mask.")  # fmt: skip
+            items += array.xp.inner.nonzero(each)
         else:
             items.append(each)
     return tuple(items)

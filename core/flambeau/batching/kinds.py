@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import dtypes
 from .._tensor import Tensor, wrap
@@ -21,28 +21,9 @@ from ..backend import Backend
 from ..devices import Kernels, Kind, device
 from ..op import OPS, RECORDED, op
 from .arrays import BatchedArray, Namespace, namespace
+from .levels import Level, active, levels_of
 
 __all__ = ["BatchedKind", "Level", "active", "add_level", "align", "drop_level", "levels_of"]
-
-
-class Level:
-    """One ``vmap`` that is going on: the size of its batch, and what it says of random numbers."""
-
-    __slots__ = ("__weakref__", "_devices", "number", "randomness", "size")
-
-    def __init__(self, number: int, size: int, randomness: str = "error") -> None:
-        self.number = number
-        self.size = size
-        self.randomness = randomness
-        self._devices: dict[tuple[Any, ...], device] = {}
-
-    def device_for(self, levels: tuple[Level, ...], place: device) -> device:
-        """An equal device that is another object, so that tensors of different levels do not pass for one kind."""
-        key = (*(each.number for each in levels), place)
-        return self._devices.setdefault(key, device(place.type, place.index))
-
-
-active: list[Level] = []  # the levels that are going on, outermost first
 
 
 class BatchedBackend(Backend):
@@ -95,14 +76,40 @@ class BatchedBackend(Backend):
         return self.inner.shares_memory(array.raw, other.raw)
 
     def item(self, array: Any) -> Any:
-        return array._no_number()
+        if array.raw.size == 1:
+            return self.inner.item(array.raw)
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+                           "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "
+                           "inside PyTorch internals, please file a bug report.")  # fmt: skip
 
-    tolist = item
+    def truth(self, array: Any) -> bool:
+        if array.raw.size == 1:
+            return self.inner.truth(array.raw)
+        return bool(array)
 
-    def to_host(self, array: Any) -> Any:
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+    def extremes(self, array: Any) -> tuple[Any, Any]:
+        return self.inner.extremes(array.raw)
 
-    root = to_host
+    def tolist(self, array: Any) -> Any:
+        raise RuntimeError("vmap: a batched tensor cannot be made a list")
+
+    def to_host(self, array: Any) -> BatchedArray:
+        return array  # type: ignore[no-any-return]
+
+    def root(self, array: Any) -> tuple[Any, int]:
+        flat, offset = self.inner.root(array.raw)
+        return _Flat(flat, array.raw.shape[: self.depth], self.inner.strides(array.raw)[: self.depth]), offset
+
+    def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> BatchedArray:
+        return self.xp.made(self.inner.as_strided(flat.raw, (*flat.hidden, *size), (*flat.steps, *stride), offset))
+
+
+class _Flat(NamedTuple):
+    """All memory of a batched array, and how its hidden dimensions lie in it."""
+
+    raw: Any
+    hidden: tuple[int, ...]
+    steps: tuple[int, ...]
 
 
 _backends: dict[tuple[int, int], BatchedBackend] = {}
@@ -167,10 +174,6 @@ def with_levels(plain: Kind, levels: tuple[Level, ...]) -> Kind:
     if found is None:
         found = _kinds[key] = BatchedKind(plain, levels)
     return found
-
-
-def levels_of(kind: Kind) -> tuple[Level, ...]:
-    return kind.levels if isinstance(kind, BatchedKind) else ()
 
 
 def plain_of(kind: Kind) -> Kind:

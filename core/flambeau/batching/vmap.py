@@ -9,7 +9,8 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..tree import Spec, broadcast_prefix, flatten, unflatten
-from .kinds import Level, active, add_level, drop_level, levels_of
+from .kinds import add_level, drop_level
+from .levels import Level, active, levels_of
 
 __all__ = ["vmap"]
 

@@ -88,11 +88,11 @@ def rrelu(
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
-    drawn = input.detach().new_empty(input.shape)  # type: ignore[attr-defined]
+    drawn = input.detach().new_ones(input.shape)  # type: ignore[attr-defined]
     negative = input.detach() <= 0
     count = int(negative.sum())  # type: ignore[union-attr]
-    slopes = input.new_empty(count).uniform_(lower, upper, generator=generator)  # type: ignore[attr-defined]
-    drawn.fill_(1.0)[negative] = slopes
+    slopes = drawn.new_empty(count, dtype=dtypes.float64).uniform_(lower, upper, generator=generator)
+    drawn[negative] = slopes.to(drawn.dtype)
     return _scaled_where_drawn(input, drawn)  # type: ignore[no-any-return]
 
 

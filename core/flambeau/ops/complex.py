@@ -42,7 +42,7 @@ def real(input: Tensor) -> Tensor:
     >>> torch.real(torch.tensor([1 + 2j, 3j]))
     tensor([1., 0.])
     """
-    return _real(input) if input._kind.dtype.category == dtypes.COMPLEX else input  # type: ignore[no-any-return]
+    return _real(input) if input._kind.dtype.category == dtypes.COMPLEX else input
 
 
 @composite(method=False)
@@ -61,7 +61,7 @@ def _part(read: Any) -> property:
     return property(read, write, doc=read.__doc__)
 
 
-Tensor.real, Tensor.imag = _part(real), _part(imag)  # type: ignore[attr-defined]
+Tensor.real, Tensor.imag = _part(real), _part(imag)
 
 
 @composite(out=True)
@@ -73,7 +73,7 @@ def angle(input: Tensor) -> Tensor:
     tensor([1.5708, 3.1416, 0.7854])
     """
     if input._kind.dtype.category < dtypes.FLOATING:
-        input = input.to(dtypes.get_default_dtype())  # type: ignore[attr-defined]
+        input = input.to(dtypes.get_default_dtype())
     return _angle(input)  # type: ignore[no-any-return]
 
 
@@ -205,7 +205,7 @@ def isreal(input: Tensor) -> Tensor:
     """Where the imaginary part is 0; everywhere, for a real tensor."""
     if input._kind.dtype.category == dtypes.COMPLEX:
         return _imag(input.detach()) == 0  # type: ignore[no-any-return]
-    return input.new_ones(input.shape, dtype=dtypes.bool_)  # type: ignore
+    return input.new_ones(input.shape, dtype=dtypes.bool_)
 
 
 @composite

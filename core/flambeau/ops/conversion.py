@@ -11,6 +11,7 @@ from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
 from ..inplace import assign, check_writable, snapshot
 from ..op import FAST, OPS, op
+from ..settings import preserve_format
 from .._tensor import Tensor, wrap
 
 _cast = op(
@@ -88,7 +89,7 @@ def _to_method(
     elif dtype is not None:
         kind = kind.to(dtype)
     made = to_kind(self, kind, copy)
-    return made if memory_format is None else made.contiguous(memory_format=memory_format)  # type: ignore
+    return made if memory_format is None or memory_format is preserve_format else made.contiguous(memory_format=memory_format)  # type: ignore
 
 
 _device = device
@@ -163,10 +164,7 @@ def _in_channels_last(self: Tensor) -> bool:
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a contiguous copy."""
     if memory_format is not None and memory_format.is_channels_last:
-        if _in_channels_last(self):
-            return self
-        back = (0, self.ndim - 1, *range(1, self.ndim - 1))
-        return self.permute(0, *range(2, self.ndim), 1).contiguous().permute(*back)  # type: ignore
+        return self if _in_channels_last(self) else self.clone(memory_format=memory_format)  # type: ignore
     return self if self._kind.backend.is_contiguous(self._array) else _contiguous_copy(self)  # type: ignore[no-any-return]
 
 

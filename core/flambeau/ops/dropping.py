@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..autograd.modes import no_grad
+from ..creation import empty_like
 from ..inplace import in_place
 from ..op import PUBLIC
 from .._tensor import Tensor
@@ -22,8 +23,11 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     """1 for what is kept, 0 for what is dropped: for each element or for each channel."""
     if whole_channels and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2)) if whole_channels else input._array.shape
-    return input.new_empty(shape).bernoulli_(1 - p)  # type: ignore[attr-defined,no-any-return]
+    if whole_channels:
+        noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))  # type: ignore[attr-defined]
+    else:
+        noise = empty_like(input)  # in its memory order, which is the order of the draws
+    return noise.bernoulli_(1 - p)  # type: ignore[no-any-return]
 
 
 def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:

@@ -72,7 +72,10 @@ def _sinc_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     return g * F.where(input == 0, 0.0, (F.cos(safe * math.pi) - out) / safe)
 
 
-sinc = op("sinc", lambda xp, input: _sinc_forward(xp, input), promote="float", inplace=True, doc="``sin(pi x) / (pi x)``; 1 at 0.", input=_sinc_grad)
+sinc = op(
+    "sinc", lambda xp, input: _sinc_forward(xp, input), promote="float", inplace=True, doc="``sin(pi x) / (pi x)``; 1 at 0.",
+    input=_sinc_grad,
+)  # fmt: skip
 
 # --- signs and neighbours -----------------------------------------------------------------------------------------
 
@@ -101,7 +104,7 @@ def _infinite(name: str, sign: int) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Where the element is {'minus' if sign < 0 else 'plus'} infinity."
-    return composite(function, out=True)
+    return composite(out=True)(function)
 
 
 isneginf, isposinf = _infinite("isneginf", -1), _infinite("isposinf", 1)
@@ -174,7 +177,7 @@ def _of_integers(name: str, forward: Any, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return composite(function, inplace=True, out=True)
+    return composite(inplace=True, out=True)(function)
 
 
 gcd = _of_integers("gcd", _gcd_forward, "The greatest common divisor of integers; that of 0 and 0 is 0.")
@@ -318,9 +321,9 @@ def _apply(name: str, others: int) -> None:
                 raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
             if each.device.type != "cpu":
                 raise TypeError(f"{name} is only implemented on CPU tensors")
-        rows = [each.expand(self.shape).reshape(-1).tolist() for each in (self, *tensors)]  # type: ignore
+        rows = [each.expand(self.shape).reshape(-1).tolist() for each in (self, *tensors)]
         values = [function(*each) for each in zip(*rows, strict=True)]
-        return self.copy_(self.new_tensor(values).reshape(self.shape))  # type: ignore
+        return self.copy_(self.new_tensor(values).reshape(self.shape))
 
     method.__name__ = method.__qualname__ = name
     what = {0: "f(x)", 1: "f(x, y)", 2: "f(x, y, z)"}[others]

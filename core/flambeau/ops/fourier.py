@@ -82,7 +82,7 @@ def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
             raise RuntimeError(f"Invalid number of data points ({shape[dim]}) specified")
     if shape == list(input.shape):
         return input
-    cut = input[tuple(slice(0, each) for each in shape)]  # type: ignore[index]
+    cut = input[tuple(slice(0, each) for each in shape)]
     return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))  # type: ignore
 
 
@@ -111,7 +111,7 @@ def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int,
         return None
     from .padding import pad
 
-    window = input.new_ones(length, dtype=input.dtype.to_real()) if window is None else window  # type: ignore[attr-defined]
+    window = input.new_ones(length, dtype=input.dtype.to_real()) if window is None else window
     left = (n_fft - length) // 2
     return pad(window, (left, n_fft - length - left))
 
@@ -153,7 +153,7 @@ def stft(
         raise RuntimeError(f"{where} : expected a tensor of floating point or complex values")
     if not 1 <= input.ndim <= 2:
         raise RuntimeError(f"{where} : expected a 1D or 2D tensor")
-    signal = input.reshape(-1, input.shape[-1])  # type: ignore[attr-defined]
+    signal = input.reshape(-1, input.shape[-1])
     if center:
         from .padding import pad
 
@@ -164,7 +164,7 @@ def stft(
     if onesided and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     count = 1 + (signal.shape[-1] - n_fft) // hop
-    frames = signal[:, _frame_positions(count, hop, n_fft, signal)]  # type: ignore[index]
+    frames = signal[:, _frame_positions(count, hop, n_fft, signal)]
     frames = frames if window is None else frames * window
     scale = 1 if normalized else 0
     if is_complex:
@@ -181,7 +181,7 @@ def stft(
 def _pairs(input: Tensor) -> Tensor:
     from .complex import view_as_real
 
-    return view_as_real(input)  # type: ignore[no-any-return]
+    return view_as_real(input)
 
 
 @composite
@@ -210,7 +210,7 @@ def istft(
     window = _checked_window("istft", input, n_fft, hop, win_length, window)
     if return_complex and onesided:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    spectra = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(1, 2)  # type: ignore[attr-defined]
+    spectra = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(1, 2)
     scale = 1 if normalized else 2
     if return_complex or not onesided:
         frames = complex_to_complex(spectra, (2,), scale, False)
@@ -218,7 +218,7 @@ def istft(
     else:
         frames = complex_to_real(sized(spectra, (2,), (n_fft // 2 + 1,)), (2,), scale, n_fft)
     window = frames.new_ones(n_fft, dtype=frames.dtype.to_real()) if window is None else window
-    return _overlapped(where, frames, window, hop, center, length, input.ndim == 3)  # type: ignore[arg-type]
+    return _overlapped(where, frames, window, hop, center, length, input.ndim == 3)
 
 
 def _check_spectra(where: str, input: Tensor, n_fft: int, onesided: bool) -> None:
@@ -228,15 +228,15 @@ def _check_spectra(where: str, input: Tensor, n_fft: int, onesided: bool) -> Non
         raise RuntimeError(f"{where} : expected a tensor with 2 or 3 dimensions, but got {input.ndim}")
     expected, named = (n_fft // 2 + 1, "n_fft / 2 + 1") if onesided else (n_fft, "n_fft")
     if input.shape[-2] != expected:
-        raise RuntimeError(f"{where} : expected the frequency dimension (3rd to the last) of the input tensor to match {named} when "
-                           f"onesided={onesided}, but got {input.shape[-2]}")  # fmt: skip
+        raise RuntimeError(f"{where} : expected the frequency dimension (3rd to the last) of the input tensor to match {named} "
+                           f"when onesided={onesided}, but got {input.shape[-2]}")  # fmt: skip
 
 
 def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bool, length: int | None, batched: bool) -> Tensor:
     """Add the windowed frames where they belong, and divide by the sum of the squared windows there."""
     count, n_fft = frames.shape[1:]
     total = n_fft + hop * (count - 1)
-    positions = _frame_positions(count, hop, n_fft, frames).reshape(-1)  # type: ignore[attr-defined]
+    positions = _frame_positions(count, hop, n_fft, frames).reshape(-1)
     weighted = (frames * window).reshape(frames.shape[0], -1)  # type: ignore
     signal = weighted.new_zeros((frames.shape[0], total)).index_add(1, positions, weighted)
     squares = (window * window.conj()).real.expand(count, n_fft).reshape(-1)  # type: ignore
@@ -249,7 +249,7 @@ def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bo
     signal = signal / envelope
     if length is not None and signal.shape[1] < length:
         signal = sized(signal, (1,), (length,))
-    return signal if batched else signal.squeeze(0)  # type: ignore[no-any-return]
+    return signal if batched else signal.squeeze(0)
 
 
 def normalized_dims(input: Tensor, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -170,7 +170,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
     """The ``n``-th derivative of digamma."""
-    return polygamma(n, self)  # type: ignore[no-any-return]
+    return polygamma(n, self)
 
 
 Tensor.polygamma = _polygamma_method  # type: ignore[attr-defined]
@@ -183,8 +183,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     if input._kind.dtype.category < dtypes.FLOATING:
-        input = input.to(dtypes.get_default_dtype())  # type: ignore[attr-defined]
-    halves = input.new_tensor([-0.5 * each for each in range(p)])  # type: ignore[attr-defined]
+        input = input.to(dtypes.get_default_dtype())
+    halves = input.new_tensor([-0.5 * each for each in range(p)])
     return lgamma(input.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)  # type: ignore
 
 

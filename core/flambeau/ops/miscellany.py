@@ -46,7 +46,7 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
     made = empty([size[each] for each in order], **options)
-    return made.permute(sorted(range(len(order)), key=order.__getitem__))  # type: ignore
+    return made.permute(sorted(range(len(order)), key=order.__getitem__))
 
 
 def from_file(
@@ -95,12 +95,12 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool =
     """
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
-    dims = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
-    dims = sorted(wrap_dim(each, input.ndim) for each in dims)
+    given = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
+    dims = sorted(wrap_dim(each, input.ndim) for each in given)
     if not input.numel():
         raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
                            "dim with the 'dim' argument.")  # fmt: skip
-    wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)  # type: ignore[attr-defined]
+    wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)
     kept = [each for each in range(input.ndim) if each not in dims]
     shape = [input.shape[each] for each in kept]
     flat = wide.detach().permute(kept + dims).reshape(*shape, prod(input.shape[each] for each in dims))
@@ -109,7 +109,7 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool =
         half = bits.shape[-1] // 2
         folded = bits[..., :half] ^ bits[..., half : 2 * half]
         bits = PUBLIC["cat"]([folded, bits[..., 2 * half :]], -1)
-    return bits.reshape([1 if each in dims else length for each, length in enumerate(input.shape)] if keepdim else shape)  # type: ignore
+    return bits.reshape([1 if each in dims else length for each, length in enumerate(input.shape)] if keepdim else shape)
 
 
 # --- protocols ----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool =
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """What ``Module.load_state_dict`` puts in this tensor's place: ``other``, or this tensor with its values."""
-    return other.detach() if assign else self.copy_(other).detach()  # type: ignore
+    return other.detach() if assign else self.copy_(other).detach()
 
 
 def _reinforce(self: Tensor, reward: Any) -> None:
@@ -128,7 +128,7 @@ def _reinforce(self: Tensor, reward: Any) -> None:
 def _cuda_array_interface(self: Tensor) -> Any:
     """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
     if not self.is_cuda:
-        kind = self.type()  # type: ignore[attr-defined]
+        kind = self.type()
         raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {kind} If CUDA data is required use "
                              "tensor.cuda() to copy tensor to device memory.")  # fmt: skip
     if self.requires_grad:

@@ -194,6 +194,8 @@ def frac(input: Tensor) -> Tensor:
 
 
 def _sigmoid_forward(xp: Any, input: Any) -> Any:
+    if xp.isdtype(input.dtype, "complex floating"):
+        return 1 / (1 + xp.exp(-input))
     small = xp.exp(-xp.abs(input))  # never overflows, and keeps all digits on both sides
     return xp.where(input < 0, small, 1.0) / (1 + small)
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, wrap
-from ..creation import _checked_shape, _finish, _offered_to_modes, _place
+from ..creation import _checked_shape, _finish, _offered_to_modes, _place, empty_like
 from ..devices import Kind, kind_of
 from ..dtypes import dtype as Dtype
 from ..op import PUBLIC, composite, op
 from ..random import Generator, raw_generator
+from ..settings import memory_order
 
 _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
@@ -55,19 +56,19 @@ rand = _factory("rand", """Numbers drawn evenly from [0, 1).
 randn = _factory("randn", "Numbers drawn from the normal distribution of mean 0 and variance 1.", "normal")
 
 
-def _like(name: str, factory: Any) -> None:
+def _like(name: str, fill: str) -> None:
     def like(
         input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
         device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
-        return factory(input.shape, generator=generator, dtype=dtype or input.dtype,  # type: ignore[no-any-return]
-                       device=input.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
+        made = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
+        return _finish(made, requires_grad)
 
-    _published(f"{name}_like", f"``torch.{name}`` in the shape, dtype and device of ``input``.", like)
+    _published(f"{name}_like", f"``torch.{name}`` in the shape, dtype, device and memory order of ``input``.", like)
 
 
-_like("rand", rand)
-_like("randn", randn)
+_like("rand", "uniform_")
+_like("randn", "normal_")
 
 
 def randint(
@@ -98,11 +99,14 @@ def randint(
     return _finish(_sampled(array, kind), requires_grad, out)
 
 
-def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
-    """``torch.randint`` in the shape, dtype and device of ``input``."""
-    low, high = (0, low) if high is None else (low, high)
-    options.pop("memory_format", None)
-    return randint(low, high, input.shape, dtype=dtype or input.dtype, device=input.device if device is None else device, **options)
+def randint_like(
+    input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """``torch.randint`` in the shape, dtype, device and memory order of ``input``."""
+    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+    bounds = (0, low) if high is None else (low, high)
+    return _finish(made.random_(*bounds, generator=generator), requires_grad)  # type: ignore[attr-defined]
 
 
 def randperm(
@@ -222,12 +226,14 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     return _same_kind(count, "binomial", generator, prob._kind.backend.to_host(prob._array))
 
 
+@composite(method=False)
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape ``input`` and rate 1."""
     sample = _same_kind(input.detach(), "gamma", generator)
     return _gamma_sample(input, sample._array) if input.requires_grad else sample  # type: ignore[no-any-return]
 
 
+@composite(method=False)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet numbers of concentration ``input``."""
     sample = _same_kind(input.detach(), "dirichlet", generator)
@@ -259,7 +265,7 @@ def _fill(name: str, doc: str, sample: Any, *, floating: bool = True) -> None:
         if floating and self.dtype.category not in _FLOATING:
             raise NotImplementedError(f'"{name.rstrip("_")}" not implemented for \'{self.dtype.legacy_name}\'')
         raw = raw_generator(generator, self.device)
-        order = _memory_order(self)
+        order = memory_order(self)
         shape = tuple(self._array.shape[each] for each in order)
         values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
         back = sorted(range(len(order)), key=order.__getitem__)
@@ -268,14 +274,6 @@ def _fill(name: str, doc: str, sample: Any, *, floating: bool = True) -> None:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
     setattr(Tensor, name, method)
-
-
-def _memory_order(tensor: Tensor) -> tuple[int, ...]:
-    """Dimensions from the slowest in memory to the fastest: the order in which elements are filled."""
-    if tensor.is_contiguous():  # type: ignore[attr-defined]
-        return tuple(range(tensor._array.ndim))
-    strides = tensor.stride()
-    return tuple(sorted(range(len(strides)), key=lambda each: (-strides[each], each)))
 
 
 def _uniform(raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, **named: float) -> Any:

@@ -21,7 +21,7 @@ def _window(
     if window_length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
     made = shape(window_length, sym=not periodic, dtype=dtypes.float64, device=device, **parameters)
-    return made.to(dtype).requires_grad_(requires_grad)  # type: ignore
+    return made.to(dtype).requires_grad_(requires_grad)
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:

@@ -37,7 +37,7 @@ def _window(
     if M < 2:
         made = ones(M, dtype=dtype, device=device)
     else:
-        made = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)  # type: ignore[attr-defined]
+        made = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)
     return made.requires_grad_(requires_grad)
 
 
@@ -51,7 +51,7 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
         raise ValueError("Coefficients cannot be empty")
 
     def shape(n: Tensor, length: float) -> Tensor:
-        terms = [(-1) ** i * w * (n * (2 * math.pi * i / length)).cos() for i, w in enumerate(weights)]  # type: ignore[attr-defined]
+        terms = [(-1) ** i * w * (n * (2 * math.pi * i / length)).cos() for i, w in enumerate(weights)]
         return sum(terms[1:], terms[0])  # type: ignore
 
     return _window("general_cosine", M, shape, sym=sym, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -47,6 +47,17 @@ class _LogMode(torch.overrides.TorchFunctionMode):
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         if any(True for _ in tensors_in(result)):
-            caller = traceback.extract_stack(limit=2)[0]
-            self.calls.append((operation_name(func), f"{caller.filename}:{caller.lineno}:{caller.name}"))
+            self.calls.append((operation_name(func), _caller()))
         return result
+
+
+def _caller() -> str:
+    """The place, outside of flambeau's core, where the running operation was called."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and _is_core(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}"
+
+
+def _is_core(module: str) -> bool:
+    return module == "flambeau" or module.startswith("flambeau.")

@@ -116,7 +116,8 @@ SAMPLES = [
            lambda np, x: -np.euler_gamma - np.asarray([0, 2 * np.log(2)]), _WIDE),
     Sample("mvlgamma", lambda torch, x: torch.mvlgamma(x, 2), [Input((4,), 1.0, 4.0)],
            lambda np, x: 0.5 * np.log(np.pi) + np.vectorize(math.lgamma)(x) + np.vectorize(math.lgamma)(x - 0.5), _WIDE),
-    Sample("special.legendre_polynomial_p", lambda torch, x: torch.special.legendre_polynomial_p(x, 3), [unit(4)], _legendre, _WIDE, grad=False),
+    Sample("special.legendre_polynomial_p", lambda torch, x: torch.special.legendre_polynomial_p(x, 3), [unit(4)], _legendre,
+           _WIDE, grad=False),
     Sample("special.chebyshev_polynomial_t", lambda torch, x: torch.special.chebyshev_polynomial_t(x, 5), [unit(4)],
            lambda np, x: np.cos(5 * np.arccos(x)), _WIDE, grad=False),
 ]  # fmt: skip

@@ -87,7 +87,7 @@ class Members(dict):
     setdefault = MutableMapping.setdefault
 
     def __reduce__(self) -> tuple:
-        return Members, (self._owner(), dict(self))
+        return dict, (dict(self),)
 
 
 class Module(Stateful, Hookable):
@@ -284,6 +284,12 @@ class Module(Stateful, Hookable):
     def __dir__(self) -> list[str]:
         names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
         return sorted(name for name in names if not name[0].isdigit())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle or a copy holds: the members as plain dicts, once each."""
+        members = {kind: dict(self.__dict__[kind]) for kind in MEMBER_KINDS if kind in self.__dict__}
+        mirrored = {name for each in members.values() for name in each}
+        return {name: value for name, value in self.__dict__.items() if name not in mirrored} | members
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -240,7 +240,7 @@ def refuse_pickling(module: Module) -> None:
 def deepcopy_parametrized(module: Module, memo: dict[int, Any]) -> Module:
     replica = type(module).__new__(type(module))
     memo[id(module)] = replica
-    replica.__setstate__(copy.deepcopy(module.__dict__, memo))
+    replica.__setstate__(copy.deepcopy(Module.__getstate__(module), memo))
     return replica
 
 

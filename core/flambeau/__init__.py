@@ -13,7 +13,7 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _tensor, aliases, backend, dtypes, op, ops, version
+from . import _tensor, aliases, backend, dtypes, op, ops, settings, version
 from ._tensor import Tensor
 from .creation import tensor
 from .autograd import forward_ad as _forward_ad
@@ -59,12 +59,24 @@ from .size import Size
 from .storage import TypedStorage, UntypedStorage, make_storage_classes
 from .version import __version__
 
+__all__ = [
+    "Generator", "Size", "Storage", "Tensor", "TypedStorage", "UntypedStorage", "__version__", "bfloat16", "bool",
+    "broadcast_shapes", "can_cast", "cdouble", "cfloat", "complex64", "complex128", "default_generator", "device", "double",
+    "dtype", "e", "enable_grad", "finfo", "float", "float16", "float32", "float64", "get_default_device",
+    "get_default_dtype", "get_rng_state", "half", "iinfo", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
+    "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+    "long", "manual_seed", "nan", "newaxis", "no_grad", "pi", "promote_types", "seed", "set_default_device",
+    "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
+    "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
+__all__ += settings.__all__
+
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
 # Everything else is generated: operations, and the types of old.
-globals().update(op.PUBLIC)
-globals().update(TENSOR_TYPES["cpu"])
-globals().update(make_storage_classes())
+for _generated in (op.PUBLIC, TENSOR_TYPES["cpu"], make_storage_classes()):
+    globals().update(_generated)
+    __all__ += (each for each in _generated if not each.startswith("_"))
 Storage = globals()["FloatStorage"]
 bool, float, int = dtypes.bool_, dtypes.float_, dtypes.int_
 
@@ -87,9 +99,17 @@ for _name, _target in _FACES.items():
     aliases.alias(f"flambeau.{_name}", _target)
 
 if _TYPE_CHECKING:
-    from ._functions import *
-    from flambeau_nnlib import amp, distributed, distributions, hub, multiprocessing, nn, optim
+    from flambeau_nnlib import amp, distributions, hub, legacy, multiprocessing, nn, optim
 
+    from . import _functions
+    from ._functions import *
+    from .cuda.generic import AcceleratorError, Event, OutOfMemoryError, Stream, get_device_module
+    from .func import vmap
+    from .launcher import install_as_torch
+    from .serialization import load, save
+    from .utils.dlpack import to_dlpack
+
+    __all__ += _functions.__all__
 
 # Names that live in one of those packages, or in a part of the core that few programs need.
 _LATE = {
@@ -112,6 +132,7 @@ _LATE = {
     "Stream": "cuda.generic",
     "get_device_module": "cuda.generic",
 }
+__all__ += _LATE
 
 
 def __getattr__(name: str) -> _Any:

@@ -300,7 +300,7 @@ class Tensor(Members):
         if self._node is None:
             return add_leaf_hook(self, "_hooks", hook)
         node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
-        return node.own_hooks().add_for_output(index, hook)  # type: ignore[no-any-return]
+        return node.own_hooks().add_for_output(index, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(self)`` after ``grad`` of this leaf has been accumulated."""
@@ -385,7 +385,7 @@ class Tensor(Members):
         if self.numel() != 1:
             what = "no values" if self.numel() == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self.item())
+        return self._kind.backend.truth(self._array)
 
     __nonzero__ = __bool__
 
@@ -421,7 +421,7 @@ class Tensor(Members):
         return iter(self.unbind(0))
 
     def __reversed__(self) -> Tensor:
-        return self if not self._array.ndim else self.flip(0)  # type: ignore[no-any-return]
+        return self if not self._array.ndim else self.flip(0)
 
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (Tensor, bool, int, float, complex)):
@@ -480,6 +480,8 @@ class Tensor(Members):
                             "host memory first.")  # fmt: skip
         if self._kind.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
+        if type(self._kind) is not Kind:
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         if self._storage is None:
             self._own_storage()
         return self._kind.backend.to_host(self._array)

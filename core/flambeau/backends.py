@@ -70,25 +70,25 @@ class _Cuda(_Library):
             return False
 
     def flash_sdp_enabled(self) -> bool:
-        return self.flash  # type: ignore[no-any-return]
+        return self.flash
 
     def enable_flash_sdp(self, enabled: bool) -> None:
         self.flash = enabled
 
     def mem_efficient_sdp_enabled(self) -> bool:
-        return self.mem_efficient  # type: ignore[no-any-return]
+        return self.mem_efficient
 
     def enable_mem_efficient_sdp(self, enabled: bool) -> None:
         self.mem_efficient = enabled
 
     def math_sdp_enabled(self) -> bool:
-        return self.math  # type: ignore[no-any-return]
+        return self.math
 
     def enable_math_sdp(self, enabled: bool) -> None:
         self.math = enabled
 
     def cudnn_sdp_enabled(self) -> bool:
-        return self.cudnn_attention  # type: ignore[no-any-return]
+        return self.cudnn_attention
 
     def enable_cudnn_sdp(self, enabled: bool) -> None:
         self.cudnn_attention = enabled
@@ -136,7 +136,7 @@ class _Cpu(_Library):
         """The processor's vector instructions, as the CPU backend's library sees them."""
         from .backend import for_device_type
 
-        return getattr(for_device_type("cpu"), "cpu_capability", lambda: "DEFAULT")()  # type: ignore[no-any-return]
+        return getattr(for_device_type("cpu"), "cpu_capability", lambda: "DEFAULT")()
 
 
 class _WithThreads(_Library):
@@ -157,7 +157,7 @@ class _Flags(_Library):
 
 class _Heads(_Library):
     def get_fastpath_enabled(self) -> bool:
-        return self.fastpath  # type: ignore[no-any-return]
+        return self.fastpath
 
     def set_fastpath_enabled(self, value: bool) -> None:
         self.fastpath = value

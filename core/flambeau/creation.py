@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from . import dtypes
@@ -216,7 +217,7 @@ def asarray(obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: b
     """``obj`` as a tensor, sharing memory if possible (``copy=None``), never (True), or always (False: ValueError)."""
     made = tensor(obj, dtype=dtype, device=device) if copy and not isinstance(obj, Tensor) else as_tensor(obj, dtype, device)
     if isinstance(obj, Tensor):
-        made = made.clone() if copy and made is obj else made  # type: ignore[attr-defined]
+        made = made.clone() if copy and made is obj else made
         if copy is False and made is not obj:
             raise ValueError("can't alias tensor with given dtype or device")
         return made.detach().requires_grad_(requires_grad) if not requires_grad else made.requires_grad_()
@@ -368,9 +369,9 @@ def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> 
 
 def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: Callable[[Kind, tuple[int, ...]], Any]) -> Any:
     """What ``make`` gives for this shape, with the dimensions in this order in memory."""
-    back = tuple(sorted(order, key=order.__getitem__))
-    if back == order:
+    if all([before < after for before, after in pairwise(order)]):
         return make(kind, shape)
+    back = tuple(sorted(order, key=order.__getitem__))
     return kind.backend.xp.permute_dims(make(kind, tuple([shape[each] for each in order])), back)
 
 
@@ -421,7 +422,7 @@ def empty_strided(
     """Uninitialised elements with the strides given."""
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     flat = empty(extent, dtype=dtype, device=device)
-    return _finish(flat.as_strided(size, stride), requires_grad)  # type: ignore[attr-defined]
+    return _finish(flat.as_strided(size, stride), requires_grad)
 
 
 def _range_dtype(*bounds: Any) -> Dtype:
@@ -556,9 +557,9 @@ def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The constructor of old: a tensor of this type from sizes or from data."""
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         data = args[0]
-        return (data.detach().to(self) if isinstance(data, Tensor) else _new_tensor(self, data))  # type: ignore[no-any-return]
+        return (data.detach().to(self) if isinstance(data, Tensor) else _new_tensor(self, data))
     return empty(*args, dtype=self.dtype, device=self.device) if args else empty(0, dtype=self.dtype, device=self.device)
 
 
-Tensor.new_full, Tensor.new_tensor, Tensor.new_empty_strided, Tensor.new = (  # type: ignore[attr-defined]
+Tensor.new_full, Tensor.new_tensor, Tensor.new_empty_strided, Tensor.new = (
     _new_full, _new_tensor, _new_empty_strided, _new)  # fmt: skip

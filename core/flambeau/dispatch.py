@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes
+from . import dtypes, overrides
+from .autograd import forward_ad
 from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
 from .devices import Kind, device, kind_of
@@ -24,10 +25,6 @@ _SCALARS = (bool, int, float, complex)
 
 def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any = None) -> Any:
     """Run an operation on any arguments that PyTorch takes."""
-    from . import overrides
-    from .autograd import forward_ad
-    from .batching import kinds as batching
-
     if overrides.wanted(tensors, out):
         return overrides.call(op, tensors, params, out)
     _check_types(op, tensors)
@@ -39,7 +36,9 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
                 lambda given, result: forward_ad.push_forward(op, tensors, params, given, result),
             )  # fmt: skip
     if any(isinstance(each, Tensor) and type(each._kind) is not Kind for each in tensors):
-        tensors = batching.align(tensors)
+        from .batching.kinds import align
+
+        tensors = align(tensors)
     if "dtype" in op.param_names:
         index = op.param_names.index("dtype")
         dtype, params = params[index], (*params[:index], None, *params[index + 1 :])

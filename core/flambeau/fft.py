@@ -178,7 +178,7 @@ def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
     positions = creation.arange(n, dtype=dtypes.float64)
-    return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)  # type: ignore
+    return _frequencies(positions - n * (positions >= (n + 1) // 2), n, d, **options)
 
 
 def rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
@@ -191,7 +191,7 @@ def _frequencies(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     dtype = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
-    made = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))  # type: ignore
+    made = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
     return (made if out is None else out.resize_(made.shape).copy_(made)).requires_grad_(requires_grad)
 
 

@@ -17,8 +17,9 @@ from ._tensor import Tensor
 from .autograd import engine, forward_ad
 from .autograd.functional import standard_basis
 from .autograd.modes import _grad, enable_grad
-from .batching import vmap
-from .batching.kinds import active, drop_level, levels_of, lift
+from .batching.kinds import drop_level, lift
+from .batching.levels import active, levels_of
+from .batching.vmap import vmap
 from .rearrange import rearrange
 from .tree import flatten, tree_map, unflatten
 
@@ -45,30 +46,33 @@ def _detached(value: Any) -> Any:
     return forward_ad.detached(value) if isinstance(value, Tensor) else value
 
 
+_ALWAYS = (True,)
+
+
 class _Reverse:
     """A function that has been called with fresh leaves, and what is needed to differentiate it."""
 
     def __init__(self, func: Callable[..., Any], diff_args: Any, rebuild: Callable[[Any], tuple[Any, ...]], kwargs: dict[str, Any]) -> None:
         outside = _grad.get()
         primals, self.spec = flatten(diff_args)
+        self.running = [True]
         with enable_grad():
-            if outside:
-                self.leaves = [_fresh(each) for each in primals]
-            else:
-                self.leaves = [_fresh(_detached(each)) for each in primals]
+            self.leaves = [_fresh(each if outside else _detached(each)) for each in primals]
+            for each in self.leaves:
+                each.__dict__["_running"] = self.running
             self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
+        self.running[0] = False  # the leaves are of no concern to transforms outside of this one
         self.outside = outside
 
     def reaches_outside(self, outputs: Sequence[Tensor]) -> bool:
         """Whether the outputs depend on anything, other than the leaves, that wants a gradient."""
         if not self.outside:
             return False
-        own = {id(each) for each in self.leaves}
         if any(each._node is not None for each in self.leaves):
             return True
         roots = [engine.edge_of(each) for each in outputs if each._requires_grad]
         edges = [*roots, *(edge for node in engine.reachable(roots) for edge in node.edges)]
-        return any(isinstance(each, Tensor) and id(each) not in own for each in edges)
+        return any(isinstance(each, Tensor) and each.__dict__.get("_running", _ALWAYS)[0] for each in edges)
 
     def gradients(self, outputs: Sequence[Tensor], weights: Any, create_graph: bool, retain_graph: bool) -> Any:
         """The gradients of the outputs, in the structure of the arguments; zeros where there is no dependence."""
@@ -162,13 +166,11 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
                                f"with dtype {each.dtype}")  # fmt: skip
     outside = call.reaches_outside(outputs)
 
-    def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given = cotangents[0] if len(cotangents) == 1 and spec.type is not tuple else cotangents
-        given = given[0] if spec.type is tuple and len(given) == 1 and isinstance(given[0], tuple) else given
-        weights, structure = flatten(given)
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        weights, structure = flatten(cotangents)
         if structure != spec:
             raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {structure}, primal output: {spec}")  # fmt: skip
+                               f"cotangents: {structure.drawn()}, primal output: {spec.drawn()}")  # fmt: skip
         if create_graph is None:
             create_graph = _grad.get() and (outside or any(each._requires_grad for each in weights))
         return call.gradients(outputs, weights, create_graph, retain_graph)
@@ -254,7 +256,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     expected, structure = flatten(primals)
     weights = [_zeros_like(each).requires_grad_() for each in outputs]
     with enable_grad():  # the gradients are linear in the weights: their derivative by those is the other way round
-        pulled, _ = flatten(pull(*_as_arguments(unflatten(weights, spec)), create_graph=True))
+        pulled, _ = flatten(pull(unflatten(weights, spec), create_graph=True))
 
     def jvp_fn(*tangents: Any) -> Any:
         given, found = flatten(tangents)
@@ -271,10 +273,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return unflatten([_zeros_like(w) if g is None else g for g, w in zip(pushed, weights, strict=True)], spec)
 
     return output, jvp_fn
-
-
-def _as_arguments(value: Any) -> tuple[Any, ...]:
-    return value if type(value) is tuple else (value,)
 
 
 # --- Jacobians ----------------------------------------------------------------------------------------------------
@@ -310,7 +308,7 @@ def jacrev(
         outputs, spec = flatten(output)
         inputs, structure = flatten(_sliced(args, _as_tuple(chosen)))
         basis = unflatten(standard_basis(outputs), spec)
-        rows = vmap(lambda weights: pull(*_as_arguments(weights)), chunk_size=chunk_size)(basis)
+        rows = vmap(pull, chunk_size=chunk_size)(basis)
         found = [_split_rows(each, outputs, given) for each, given in zip(flatten(rows)[0], inputs, strict=True)]
         parts = [unflatten(each, structure) for each in zip(*found, strict=True)]
         made = unflatten([each[0] if isinstance(chosen, int) else each for each in parts], spec)
@@ -326,9 +324,8 @@ def _split_rows(rows: Any, outputs: Sequence[Tensor], given: Tensor) -> list[Any
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error",
-    chunk_size: int | None = None,
-) -> Callable[..., Any]:  # fmt: skip
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
     """As :func:`jacrev`, by forward mode: better where there are more outputs than inputs.
 
     >>> import flambeau as torch
@@ -351,7 +348,7 @@ def jacfwd(
             return tangent
 
         basis = unflatten(standard_basis(inputs), structure)
-        columns = vmap(push, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(basis)
+        columns = vmap(push, randomness=randomness, out_dims=-1)(basis)
         flat, spec = flatten(columns)
         made = []
         for each in flat:

@@ -17,6 +17,7 @@ from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
 from .autograd.node import Node, Output, next_seq
 from .autograd.saved import SAVE_HOOKS, short_name
+from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from .devices import Kind
 from .storage import Storage
 from ._tensor import Tensor, alias
@@ -173,8 +174,7 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
     if array.shape != self._array.shape:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
     if result._kind is not kind:
-        if type(result._kind) is not Kind:
-            _check_batch(kind, result._kind)
+        check_batch(kind, result._kind)
         if not dtypes.can_cast(result.dtype, kind.dtype):
             raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
                                f"{kind.dtype.legacy_name}")  # fmt: skip
@@ -193,15 +193,10 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
     return self
 
 
-def _check_batch(kind: Any, given: Any) -> None:
+def check_batch(kind: Kind, given: Kind) -> None:
     """Refuse to write what differs along a batch into what does not."""
-    if not set(given.levels) <= set(getattr(kind, "levels", ())):
-        raise RuntimeError(
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
-            "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
-            "vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside "
-            "the PyTorch framework, please file a bug report instead."
-        )
+    if type(given) is not Kind and not set(levels_of(given)) <= set(levels_of(kind)):
+        raise RuntimeError(VMAP_WRITES_TO_ALL)
 
 
 def _write(self: Tensor, array: Any, storage: Storage) -> None:

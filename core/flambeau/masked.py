@@ -161,7 +161,7 @@ def var(
     centred = _counted(input - mean(input, dims, keepdim=True, mask=mask), mask, 0)
     squares = (centred * centred.conj()).sum(dims, keepdim)
     made = squares / (_count(input, mask, dims, keepdim) - correction).clamp(0)
-    return made.real if made.is_complex() else made  # type: ignore
+    return made.real if made.is_complex() else made
 
 
 @_masked

@@ -99,9 +99,9 @@ class Op:
 
 
 def _defaults(forward: Callable[..., Any], names: Sequence[str], keyword_only: Sequence[str]) -> dict[str, Any]:
-    positional: tuple[Any, ...] = forward.__defaults__ or ()  # type: ignore[attr-defined]
+    positional: tuple[Any, ...] = forward.__defaults__ or ()
     found = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
-    return found | (forward.__kwdefaults__ or {})  # type: ignore[attr-defined]
+    return found | (forward.__kwdefaults__ or {})
 
 
 def _camel(name: str) -> str:
@@ -174,7 +174,7 @@ def op(
         apart: tensor arguments that keep their own dtype, such as masks and indices.
         joint: one rule that returns the gradients of all tensor arguments, for when they share work.
         **rules: by tensor argument, ``(F, g, names...)``.  The names a rule asks for are what a call saves: a tensor
-            argument, ``out``, a parameter, ``<argument>_shape``, or ``needs`` (which gradients are wanted).
+            argument, ``out``, one of the ``results``, a parameter, ``<argument>_shape``, or ``needs`` (which gradients are wanted).
     """
     code = forward.__code__
     arguments = set(code.co_varnames[1 : code.co_argcount]) | {"tensors"}
@@ -307,7 +307,7 @@ def _declaration(record: Op) -> str:
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
-    return materialize("INDEX", args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+    return materialize("INDEX", args, kwargs)  # noqa: F821
 
 
 NAMESPACE: dict[str, Any] = {"__name__": "flambeau.ops", "__builtins__": __builtins__}
@@ -499,6 +499,9 @@ def _saves_source(record: Op) -> list[str]:
             lines += [f"    node.out = tuple(save_output(each, i) for i, each in enumerate(result)) if {condition} else ()"]
         elif name == "out":
             lines += [f"    node.out = save_output(result, 0) if {condition} else None"]
+        elif name in (record.results or ()):
+            index = record.results.index(name)  # type: ignore[union-attr]
+            lines += [f"    node.{name} = save_output(result[{index}], {index}) if {condition} else None"]
         elif name.endswith("_shape") and name[: -len("_shape")] in record.tensor_names:
             tensor = name[: -len("_shape")]
             value = "[each._array.shape for each in tensors]" if record.variadic else f"{tensor}._array.shape"
@@ -544,7 +547,7 @@ def _asked(rule: Callable[..., Any]) -> tuple[str, ...]:
 def make_node_class(record: Op) -> type[Node]:
     """The node class of an operation, with slots for what it saves and ``apply`` written out."""
     fields = [name for name in _wanted(record) if name != "needs"]
-    tensors = [name for name in fields if name in record.tensor_names or name == "out"]
+    tensors = [name for name in fields if name in record.tensor_names or name in (record.results or ()) or name == "out"]
     many = {"out"} if record.results or record.many else set()
     many |= {"tensors"} if record.variadic else set()
 

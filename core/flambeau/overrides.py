@@ -197,7 +197,7 @@ def _convert(result: Any, cls: type) -> Any:
     if isinstance(result, Tensor) and not isinstance(result, cls):
         return result.as_subclass(cls)
     if isinstance(result, (tuple, list)):
-        return type(result)(_convert(each, cls) for each in result)  # type: ignore[call-arg]
+        return type(result)(_convert(each, cls) for each in result)
     return result
 
 

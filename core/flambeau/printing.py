@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import ceil, inf, isfinite
@@ -12,6 +13,7 @@ import flambeau as torch
 from . import backend as backends
 from . import devices, dtypes
 from ._tensor import Tensor
+from .batching.levels import Level, active, levels_of
 from .parameter import Parameter
 
 __all__ = ["format_tensor", "get_printoptions", "set_printoptions", "tensor_str"]
@@ -62,6 +64,9 @@ def get_printoptions() -> dict[str, Any]:
 
 def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the printed form of ``tensor``, with ``tensor_contents`` in place of its values if given."""
+    levels = levels_of(tensor._kind)
+    if levels:
+        return _batched_str(tensor, levels[-1])
     prefix = _prefix(tensor)
     primal, tangent = torch.autograd.forward_ad.unpack_dual(tensor)
     values = primal.detach()
@@ -72,6 +77,15 @@ def tensor_str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
         suffixes.append(f"tangent={tangent}")
     text = _join(prefix + tensor_contents, suffixes, len(prefix))
     return f"Parameter({text})" if prefix != "tensor(" and isinstance(tensor, Parameter) else text
+
+
+def _batched_str(tensor: Tensor, level: Level) -> str:
+    """A tensor inside ``vmap``, by the whole batch."""
+    from .batching.kinds import drop_level
+
+    value = textwrap.indent(tensor_str(drop_level(tensor.detach(), level, 0)), "    ")
+    number = active.index(level) + 1 if level in active else 0
+    return f"BatchedTensor(lvl={number}, bdim=0, value=\n{value}\n)"
 
 
 def format_tensor(tensor: Tensor, spec: str) -> str:

@@ -65,7 +65,7 @@ class Generator:
         """Continue from a state that ``get_state`` gave."""
         if not isinstance(new_state, Tensor) or new_state.dtype is not dtypes.uint8:
             raise TypeError("expected a torch.ByteTensor, but got " +
-                            (new_state.type() if isinstance(new_state, Tensor) else type(new_state).__name__))  # type: ignore  # fmt: skip
+                            (new_state.type() if isinstance(new_state, Tensor) else type(new_state).__name__))  # fmt: skip
         self.raw.set_state(new_state.numpy())
         return self
 

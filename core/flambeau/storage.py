@@ -156,7 +156,7 @@ class _Memory:
         return iter(self.tolist())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.data_ptr() == other.data_ptr() and len(self) == len(other)  # type: ignore
+        return type(self) is type(other) and self.data_ptr() == other.data_ptr() and len(self) == len(other)
 
     def __hash__(self) -> int:
         return hash(self.data_ptr())
@@ -168,29 +168,29 @@ class _Memory:
 
     def fill_(self, value: Any) -> Any:
         """Set every element."""
-        self._flat.fill_(value)  # type: ignore[attr-defined]
+        self._flat.fill_(value)
         return self
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
         """Overwrite the elements with those of another storage."""
-        self._flat.copy_(source._flat)  # type: ignore[attr-defined]
+        self._flat.copy_(source._flat)
         return self
 
     def resize_(self, size: int) -> Any:
         """Change the number of elements, keeping those that remain; tensors made before keep the old memory."""
-        flat = self._flat.new_empty(size)  # type: ignore[attr-defined]
+        flat = self._flat.new_empty(size)
         kept = min(size, len(self))
-        flat[:kept] = self._flat[:kept]  # type: ignore[index]
+        flat[:kept] = self._flat[:kept]
         self._flat = flat
         return self
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory."""
-        return self._flat.is_shared()  # type: ignore[attr-defined, no-any-return]
+        return self._flat.is_shared()
 
     def share_memory_(self) -> Any:
         """Move the memory to where other processes can see it."""
-        self._flat.share_memory_()  # type: ignore[attr-defined]
+        self._flat.share_memory_()
         return self
 
     def is_pinned(self) -> bool:
@@ -239,7 +239,7 @@ class TypedStorage(_Memory):
 
     def as_tensor(self, dtype: Any) -> Tensor:
         """The memory as a one-dimensional tensor."""
-        return self._flat if dtype is self._flat.dtype else self._flat.view(dtype)  # type: ignore
+        return self._flat if dtype is self._flat.dtype else self._flat.view(dtype)
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the storage's type, such as ``torch.FloatStorage``."""
@@ -249,15 +249,15 @@ class TypedStorage(_Memory):
         return f"{self._flat.dtype.legacy_name}Storage"
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._flat[index]  # type: ignore[index]
+        found = self._flat[index]
         return TypedStorage(found) if isinstance(index, slice) else found.item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._flat[index] = value  # type: ignore[index]
+        self._flat[index] = value
 
     def clone(self) -> TypedStorage:
         """A copy."""
-        return type(self)(self._flat.clone())  # type: ignore[attr-defined]
+        return type(self)(self._flat.clone())
 
     def _title(self) -> str:
         return f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}"
@@ -297,15 +297,15 @@ class UntypedStorage(_Memory):
 
     def as_tensor(self, dtype: Any) -> Tensor:
         """The memory as a one-dimensional tensor of a dtype."""
-        return self._flat if dtype is self._flat.dtype else self._flat.view(dtype)  # type: ignore
+        return self._flat if dtype is self._flat.dtype else self._flat.view(dtype)
 
     def clone(self) -> UntypedStorage:
         """A copy."""
-        return UntypedStorage(self._flat.clone())  # type: ignore[attr-defined]
+        return UntypedStorage(self._flat.clone())
 
     def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
         """The bytes in the memory of a device; the storage itself where they are there."""
-        moved = self._flat.to(device)  # type: ignore[attr-defined]
+        moved = self._flat.to(device)
         return self if moved is self._flat else UntypedStorage(moved)
 
     def cpu(self) -> UntypedStorage:
@@ -313,11 +313,11 @@ class UntypedStorage(_Memory):
         return self.to(device="cpu")
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._flat[index]  # type: ignore[index]
+        found = self._flat[index]
         return UntypedStorage(found) if isinstance(index, slice) else found.item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._flat[index] = value  # type: ignore[index]
+        self._flat[index] = value
 
     def _title(self) -> str:
         return f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
@@ -326,7 +326,7 @@ class UntypedStorage(_Memory):
 def _bytes_of(flat: Tensor) -> Tensor:
     from . import dtypes
 
-    return flat.view(dtypes.uint8)  # type: ignore
+    return flat.view(dtypes.uint8)
 
 
 def flat_memory(tensor: Tensor) -> Tensor:
@@ -334,7 +334,7 @@ def flat_memory(tensor: Tensor) -> Tensor:
     from ._tensor import wrap
 
     if not tensor._kind.backend.mutable:
-        return _memory_root(tensor).detach().view(-1)  # type: ignore[attr-defined, no-any-return]
+        return _memory_root(tensor).detach().view(-1)
     flat = wrap(tensor._kind.backend.root(tensor._array)[0], tensor._kind)
     flat._storage = tensor._storage or tensor._own_storage()
     return flat

@@ -10,52 +10,96 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
 from . import _tensor, op
+from .storage import make_storage_classes
 from .tensor_types import TENSOR_TYPES
 
 __all__ = ["functions", "main", "members"]
 
-_HEADER = '"""Written by ``python -m flambeau.stubs``."""\n\nfrom typing import Any\n\n'
-_SIMPLE = {"int", "float", "bool", "str", "int | None", "bool | None", "float | None", "str | None"}
-_RETURNS = {"bool", "int", "str", "float", "None", "Tensor"}
+# Tensor has methods called bool, float and int, which hide the types of that name in the class.
+_HEADER = '''"""Written by ``python -m flambeau.stubs``."""
+# ruff: noqa: E501
+
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Sequence
+from typing import Any
+
+from ._tensor import Tensor
+from .dtypes import dtype as _dtype
+from .random import Generator
+'''
+_SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
+_KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
 def _annotation(given: Any) -> str:
-    text = given if isinstance(given, str) else getattr(given, "__name__", "Any")
-    return text if text in _SIMPLE else "Any"
+    """An annotation as a stub file spells it; ``Any`` where it has names that the file does not import."""
+    if given is None:
+        return "None"
+    text = given if isinstance(given, str) else "Any"
+    known = _KNOWN.issuperset(_NAME.findall(text))
+    return _NAME.sub(lambda found: _SPELLED.get(found[0], found[0]), text) if known else "Any"
 
 
-def _parameter(each: inspect.Parameter) -> str:
-    star = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(each.kind, "")
-    default = "" if each.default is inspect.Parameter.empty else " = ..."
+def _parameter(each: Parameter) -> str:
+    star = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(each.kind, "")
+    default = "" if each.default is Parameter.empty else " = ..."
     return f"{star}{each.name}: {_annotation(each.annotation)}{default}"
 
 
-def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
-    """One line of a stub file."""
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())
-    parts = ["self"] if method else []
-    parts += _listed(parameters[1:] if method else parameters)
-    returns = signature.return_annotation
-    result = returns if returns in _RETURNS else "Tensor" if returns is inspect.Signature.empty else "Any"
-    return f"def {name}({', '.join(parts)}) -> {result}: ..."
-
-
-def _listed(parameters: list[inspect.Parameter]) -> list[str]:
+def _listed(parameters: Iterable[Parameter]) -> list[str]:
     parts, starred = [], False
     for each in parameters:
-        if each.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+        if each.kind is Parameter.KEYWORD_ONLY and not starred:
             parts.append("*")
-        starred = starred or each.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL)
+        starred = starred or each.kind in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL)
         if not keyword.iskeyword(each.name):
             parts.append(_parameter(each))
     return parts
+
+
+def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]:
+    """The parameters of a function, with the ``out`` that ``with_out`` has given it; an in-place form has none."""
+    given = inspect.signature(function).parameters
+    parameters = [each for each in given.values() if not (in_place and each.name == "out")]
+    if "out" not in given and "out" in (getattr(function, "__kwdefaults__", None) or {}):
+        at = len(parameters) - (bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD)
+        parameters.insert(at, Parameter("out", Parameter.KEYWORD_ONLY, default=None))
+    return parameters
+
+
+def _returns(function: Callable[..., Any]) -> str:
+    returns = inspect.signature(function).return_annotation
+    if returns is not inspect.Signature.empty:
+        return _annotation(returns)
+    record = op.OPS.get(function.__name__)  # a generated function
+    if record is None or not record.results:
+        return "Tensor" if record is None or not record.many else "tuple[Tensor, ...]"
+    return "Any"  # a named tuple
+
+
+def _is_in_place(name: str) -> bool:
+    return re.fullmatch(r"__i(?!nvert)\w+__|\w*[^_]_", name) is not None
+
+
+def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
+    """A function in a stub file."""
+    in_place = method and _is_in_place(name)
+    parameters = _listed(_parameters(function, in_place)[method:])
+    returns = "Tensor" if in_place or name.startswith("__r") else _returns(function)
+    parts = ["self", *parameters] if method else parameters
+    excuse = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""  # those of object return a bool
+    return f"def {name}({', '.join(parts)}) -> {returns}: ...{excuse}"
 
 
 def _attached() -> dict[str, Any]:
@@ -71,10 +115,14 @@ def _attached() -> dict[str, Any]:
 
 def members() -> str:
     """The text of ``_members.pyi``."""
-    lines = [_HEADER + "from ._tensor import Tensor\n", "class Members:"]
+    lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage\n\nclass Members:"]
     for name, value in _attached().items():
-        if isinstance(value, property):
-            lines += ["    @property", f"    def {name}(self) -> Any: ..."]
+        if isinstance(value, property) and value.fget:
+            lines += ["    @property", f"    def {name}(self) -> {_returns(value.fget)}: ..."]
+            if value.fset:
+                lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
+        elif isinstance(value, staticmethod):
+            lines += ["    @staticmethod", "    " + _declaration(name, value.__func__, method=False)]
         elif not keyword.iskeyword(name):
             lines.append("    " + _declaration(name, value, method=True))
     return "\n".join(lines) + "\n"
@@ -82,9 +130,13 @@ def members() -> str:
 
 def functions() -> str:
     """The text of ``_functions.pyi``."""
-    lines = [_HEADER + "from ._tensor import Tensor\n"]
-    lines += [_declaration(name, op.PUBLIC[name], method=False) for name in sorted(op.PUBLIC) if not keyword.iskeyword(name)]
-    lines += [f"class {name}(Tensor): ..." for name in TENSOR_TYPES["cpu"]]
+    functions = sorted(name for name in op.PUBLIC if not keyword.iskeyword(name))
+    tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(make_storage_classes())
+    lines = [_HEADER + "from .storage import TypedStorage\n"]
+    lines += ["__all__ = [  # noqa: RUF022", *(f'    "{name}",' for name in (*functions, *tensors, *storages)), "]\n"]
+    lines += [_declaration(name, op.PUBLIC[name], method=False) for name in functions]
+    lines += [f"class {name}(Tensor): ..." for name in tensors]
+    lines += [f"class {name}(TypedStorage): ..." for name in storages]
     return "\n".join(lines) + "\n"
 
 

@@ -28,7 +28,7 @@ class TensorType(type):
     def __new__(mcs, name: str, dtype: dtype, device_type: str) -> TensorType:
         module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
         made = super().__new__(mcs, name, (Tensor,), {"__slots__": (), "__module__": module})
-        made.dtype, made.device_type = dtype, device_type  # type: ignore[misc]
+        made.dtype, made.device_type = dtype, device_type
         return made
 
     def __init__(cls, *args: Any) -> None:
@@ -65,7 +65,7 @@ def _construct(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
         return first.as_tensor(dtype)
     if isinstance(first, Tensor):
         if first.dtype is not dtype:
-            raise TypeError(f"expected {tensor_type(kind.dtype, kind.device.type).spelled} (got {first.type()})")  # type: ignore
+            raise TypeError(f"expected {tensor_type(kind.dtype, kind.device.type).spelled} (got {first.type()})")
         return first.detach()
     return _from_data(first, dtype, kind.device, copy=True)
 
@@ -135,7 +135,7 @@ def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **
     return to_kind(self, kind_of(found.dtype, place))
 
 
-Tensor.type = _type_method  # type: ignore[attr-defined]
+Tensor.type = _type_method
 
 
 def set_default_dtype(d: dtype, /) -> None:

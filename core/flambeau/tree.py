@@ -19,8 +19,21 @@ class Spec(NamedTuple):
     def __repr__(self) -> str:
         if self.type is None:
             return "*"
-        inside = ", ".join(map(repr, self.children))
+        inside = ",\n  ".join(map(repr, self.children))
         return f"TreeSpec({self.type.__name__}, {list(self.keys) or None}, [{inside}])"
+
+
+    def drawn(self) -> Any:
+        """The tree with asterisks for its leaves, to be shown."""
+        return unflatten(iter(_Star, None), self)
+
+
+class _Star:
+    def __new__(cls) -> Any:
+        return object.__new__(cls)
+
+    def __repr__(self) -> str:
+        return "*"
 
 
 LEAF = Spec(None, (), ())
@@ -68,7 +81,7 @@ def _build(leaves: Iterator[Any], spec: Spec) -> Any:
     if spec.type in _MAPPINGS:
         pairs = zip(spec.keys, children, strict=True)
         return defaultdict(None, pairs) if spec.type is defaultdict else spec.type(pairs)
-    return spec.type(*children) if hasattr(spec.type, "_fields") else spec.type(children)
+    return spec.type._make(children) if hasattr(spec.type, "_make") else spec.type(children)
 
 
 def tree_map(function: Callable[..., Any], tree: Any) -> Any:

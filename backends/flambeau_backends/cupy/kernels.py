@@ -263,7 +263,7 @@ def max_pool_indices(input: Any, window_size: Sizes, stride: Sizes, padding: Siz
 
 @formula
 def max_pool_backward(
-    g: Any, input: Any, out: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+    g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     given = input.dtype
     if not serves(input):

@@ -23,7 +23,7 @@ def leaky_relu(input: Any, negative_slope: float) -> Any:
 
 @kernel
 def elu(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    negative = np.minimum(input, input.dtype.type(0))
+    negative = np.asarray(np.minimum(input, input.dtype.type(0)))
     negative *= input.dtype.type(input_scale)
     np.expm1(negative, negative)
     negative *= input.dtype.type(alpha * scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def linalg_eigvalsh(A: Any) -> Any:
 @kernel
 def linalg_lu_factor_ex(A: Any) -> Any:
     """Elimination in place, a column at a time, for the whole batch."""
-    LU = np.ascontiguousarray(A).reshape(-1, *A.shape[-2:]).copy()
+    LU = A.reshape(prod(A.shape[:-2]), *A.shape[-2:]).copy()
     batch, rows, columns = LU.shape
     count = min(rows, columns)
     pivots, info, every = np.empty((batch, count), np.int64), np.zeros(batch, np.int64), np.arange(batch)

@@ -64,9 +64,10 @@ KERNELS.update(max_pool1d=_max_pool, max_pool2d=_max_pool, max_pool3d=_max_pool)
 
 @kernel
 def max_pool_backward(
-    g: Any, input: Any, out: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+    g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     """Each gradient to the first element that equals the maximum."""
+    out = _max_pool(input, window_size, stride, padding, dilation, size)  # the result itself may have been overwritten
     if np.isnan(out).any():
         return _at_indices(g, input, window_size, stride, padding, dilation, size)
     padded = _padded(input, window_size, stride, padding, dilation, size, np.nan)  # nothing equals what is in the padding

@@ -81,9 +81,8 @@ def softmax(input: Any, dim: int) -> Any:
 def log_softmax(input: Any, dim: int) -> Any:
     def compute(out: Any, rows: Any) -> None:
         sums, shift = _exponentials(out, rows)
-        np.log(sums, sums)
-        sums += shift
-        np.subtract(rows, sums, out)
+        np.subtract(rows, shift, out)
+        out -= np.log(sums, sums)
 
     return _by_rows(compute, dim, input)
 
@@ -110,19 +109,17 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 
 @kernel
-def log_sum_exp(input: Any, dim: int) -> Any:
+def log_normalizer(input: Any, dim: int) -> Any:
     shape = list(input.shape)
-    shape[dim] = 1
-    if not input.size:
-        return np.empty(shape, input.dtype)
-    rows = _last(input, dim)
-    made = np.empty((len(rows), 1), input.dtype)
-    with silent():
-        for piece in pieces(*rows.shape):
-            sums, shift = _exponentials(np.empty_like(rows[piece]), rows[piece])
-            np.log(sums, sums)
-            np.add(sums, shift, made[piece])
-    return made.reshape(shape)
+    shape[dim] = 2
+    made = np.empty((input.size // max(input.shape[dim], 1), 2), input.dtype)
+    if input.size:
+        rows = _last(input, dim)
+        with silent():
+            for piece in pieces(*rows.shape):
+                sums, shift = _exponentials(np.empty_like(rows[piece]), rows[piece])
+                made[piece, :1], made[piece, 1:] = shift, np.log(sums, sums)
+    return _back(made, np.empty(shape, input.dtype), dim)
 
 
 # --- classes ------------------------------------------------------------------------------------------------------
@@ -174,11 +171,12 @@ def nll_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean
 
 @kernel
 def cross_entropy(
-    input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+    input: Any, normalizer: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    three = _as_three(input)
+    three, (shift, log_sum) = _as_three(input), _as_three(normalizer).swapaxes(0, 1)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    return _reduced(log_sum.reshape(-1) - three[_places(three.shape, classes)], weights, target, reduction)
+    losses = (shift.reshape(-1) - three[_places(three.shape, classes)]) + log_sum.reshape(-1)
+    return _reduced(losses, weights, target, reduction)
 
 
 def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
@@ -204,10 +202,10 @@ def nll_loss_backward(
 @kernel
 @wide
 def cross_entropy_backward(
-    g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+    g: Any, input: Any, normalizer: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
     """Probabilities minus one at the target, scaled sample by sample."""
-    three, sums = _as_three(input), _as_three(log_sum)
+    three, parts = _as_three(input), _as_three(normalizer)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
     slopes = _sample_slopes(g, classes, weights, reduction)
     columns = slopes.reshape(len(three), 1, -1) if slopes.ndim else slopes
@@ -215,7 +213,8 @@ def cross_entropy_backward(
     with silent():
         for piece in pieces(len(three), three[0].size if len(three) else 1):
             part = made[piece]
-            np.subtract(three[piece], sums[piece], part)
+            np.subtract(three[piece], parts[piece, :1], part)
+            part -= parts[piece, 1:]
             np.exp(part, part)
             part *= columns[piece] if slopes.ndim else columns
     made[_places(three.shape, classes)] -= slopes

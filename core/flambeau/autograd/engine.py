@@ -419,8 +419,8 @@ def call_hooks(hooks: Iterable[Callable[..., Any]], gradient: Tensor | None) -> 
             if replaced._array.shape != gradient._array.shape:
                 raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
             if replaced._kind.dtype is not gradient._kind.dtype:
-                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value (was {gradient.type()} got "  # type: ignore[attr-defined]
-                                   f"{replaced.type()})")  # type: ignore[attr-defined]  # fmt: skip
+                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value (was {gradient.type()} got "
+                                   f"{replaced.type()})")  # fmt: skip
             gradient = replaced
     return gradient
 
@@ -532,12 +532,12 @@ def edge_of(each: Any) -> Any:
 
 def shape_of(edge: Any) -> tuple[int, ...]:
     """The shape of the gradient that an edge takes."""
-    return edge.shape if isinstance(edge, (Node, Output)) else edge._array.shape  # type: ignore[no-any-return]
+    return edge.shape if isinstance(edge, (Node, Output)) else edge._array.shape
 
 
 def kind_of_edge(edge: Any) -> Kind:
     """The kind of the gradient that an edge takes."""
-    return edge.kind if isinstance(edge, (Node, Output)) else edge._kind  # type: ignore[no-any-return]
+    return edge.kind if isinstance(edge, (Node, Output)) else edge._kind
 
 
 def _node_of(edge: Any) -> Any:

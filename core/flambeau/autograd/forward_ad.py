@@ -131,7 +131,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if tangent_of(tangent, innermost) is not None:
         raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level"
                            f"{len(levels) - 1} is not supported.")  # fmt: skip
-    dual: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
+    dual: Tensor = tensor.view_as(tensor)
     set_tangent(dual, innermost, tangent)
     return dual
 
@@ -179,7 +179,7 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 def primal_of(tensor: Tensor, level: Level) -> Tensor:
     """The tensor without its tangent of this level."""
     with _hidden([tensor], level):
-        primal: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
+        primal: Tensor = tensor.view_as(tensor)
     _set(primal, level, None)
     return primal
 
@@ -311,10 +311,10 @@ def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: li
 def _blank(result: Tensor) -> Tensor:
     """Zeros in the shape of a result, to be differentiated by; what is linear does not care where."""
     kind = result._kind
-    made = engine.wrap(kind.backend.xp.zeros((), dtype=kind.raw_dtype), kind).expand(result.shape)  # type: ignore[attr-defined]
+    made = engine.wrap(kind.backend.xp.zeros((), dtype=kind.raw_dtype), kind).expand(result.shape)
     made = made.detach()
     made._requires_grad = kind.dtype.category >= 2
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def overwrite(target: Tensor, source: Tensor) -> None:

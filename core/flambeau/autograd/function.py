@@ -11,8 +11,9 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..batching.levels import Level, active, levels_of
 from ..hooks import RemovableHandle
 from . import engine, forward_ad
 from .modes import _grad, no_grad
@@ -292,7 +293,8 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the operation, with the tangents that its ``jvp`` computes where an argument has any."""
     level = forward_ad.innermost_level(args) if engine.tangents["levels"] else None
     if level is None:
-        return _run(ctx, args, kwargs)
+        batch = _batch_of(ctx, args) if active else None
+        return _run(ctx, args, kwargs) if batch is None else _run_batched(ctx, batch, args)
     return forward_ad.propagate(
         level, args, lambda: _call(ctx, args, kwargs), lambda given, result: _tangents(ctx, args, given, result)
     )
@@ -313,6 +315,43 @@ def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: An
         raise RuntimeError(f"{type(ctx).__name__}'s jvp function returned an incorrect number of forward gradients (expected "
                            f"{len(results)}, got {len(derived)})")  # fmt: skip
     return [tangent if isinstance(each, Tensor) else None for each, tangent in zip(results, derived, strict=True)]
+
+
+class VmapInfo(NamedTuple):
+    """What a ``vmap`` static method is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def _batch_of(ctx: Function, args: tuple[Any, ...]) -> Level | None:
+    """The innermost batch that an argument is in, if the Function has a rule of its own for batches."""
+    from .._tensor import Tensor
+
+    if type(ctx).vmap is Function.vmap:
+        return None
+    if type(ctx).generate_vmap_rule:
+        raise RuntimeError(f"You tried to vmap over {type(ctx).__name__}, but it has both generate_vmap_rule=True and an overriden vmap "
+                           "staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid "
+                           "ambiguity. For more details, please see "
+                           "https://pytorch.org/docs/main/notes/extending.func.html")  # fmt: skip
+    levels = [level for each in args if isinstance(each, Tensor) for level in levels_of(each._kind)]
+    return max(levels, key=lambda each: each.number, default=None)
+
+
+def _run_batched(ctx: Function, level: Level, args: tuple[Any, ...]) -> Any:
+    """Call the user's ``vmap`` with the whole batch in sight."""
+    from .._tensor import Tensor
+    from ..batching.kinds import add_level, drop_level
+
+    inside = [isinstance(each, Tensor) and level in levels_of(each._kind) for each in args]
+    shown = [drop_level(each, level, 0) if hidden else each for each, hidden in zip(args, inside, strict=True)]
+    in_dims = tuple(0 if hidden else None for hidden in inside)
+    output, out_dims = type(ctx).vmap(VmapInfo(level.size, level.randomness), in_dims, *shown)
+    if not isinstance(output, tuple):
+        return output if out_dims is None else add_level(output, level, out_dims)
+    dims = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(output)
+    return tuple(each if dim is None else add_level(each, level, dim) for each, dim in zip(output, dims, strict=True))
 
 
 def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -352,7 +352,7 @@ def _gradients(outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, crea
              if each is not None and each.requires_grad]  # fmt: skip
     if not pairs:
         return (None,) * len(inputs)
-    return torch.autograd.grad(  # type: ignore[return-value]
+    return torch.autograd.grad(
         [each for each, _ in pairs], inputs, [weight for _, weight in pairs], create_graph=create_graph, allow_unused=True, **options
     )
 

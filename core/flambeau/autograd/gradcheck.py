@@ -306,7 +306,7 @@ class _Check:
                 raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
                                      "gives different values, although analytical gradient matches numerical gradient.The "
                                      f"tolerance for nondeterminism was {self.nondet_tol}.")  # fmt: skip
-        return found  # type: ignore[no-any-return]
+        return found
 
     def compare_projections(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
         """Compare one number per input and output: the Jacobian between a random direction and a random weight."""
@@ -441,11 +441,11 @@ class _CutOff(Function):
     """The identity, but its input receives no gradient."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Any) -> Any:  # type: ignore[override]
+    def forward(ctx: Any, tensor: Any) -> Any:
         return tensor.view_as(tensor)
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Any) -> Any:
         return None
 
 

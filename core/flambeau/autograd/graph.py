@@ -213,12 +213,12 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            on_cpu = tensor.detach().cpu()  # type: ignore[attr-defined]
+            on_cpu = tensor.detach().cpu()
             return tensor.device, on_cpu.pin_memory() if pin_memory and tensor.device.type == device_type else on_cpu
 
         def unpack(packed: tuple[Any, Tensor]) -> Tensor:
             device, tensor = packed
-            return tensor.to(device, non_blocking=pin_memory)  # type: ignore[attr-defined, no-any-return]
+            return tensor.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
 
@@ -238,7 +238,7 @@ class _AllowMutation(saved_tensors_hooks):
 
     def __init__(self) -> None:
         self.active = True
-        super().__init__(lambda tensor: tensor.detach().clone(), self._unpack)  # type: ignore[attr-defined]
+        super().__init__(lambda tensor: tensor.detach().clone(), self._unpack)
 
     def _unpack(self, copy: Any) -> Any:
         assert self.active, ("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "

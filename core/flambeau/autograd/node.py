@@ -176,7 +176,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     found = leaf.__dict__.get("_accumulator")
     if found is None:
         found = leaf.__dict__["_accumulator"] = AccumulateGrad(leaf)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def public_edge(edge: Any) -> tuple[Node | None, int]:

@@ -94,7 +94,7 @@ def _refuse_modified(holder: Tensor, shape: list[int], now: int, version: int, n
             "torch.autograd.set_detect_anomaly(True, check_nan=False).")  # fmt: skip
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{holder.type()} {shape}]{what} is at version {now}; expected version {version} instead. Hint: {hint}"  # type: ignore[attr-defined]
+        f"[{holder.type()} {shape}]{what} is at version {now}; expected version {version} instead. Hint: {hint}"
     )
 
 

@@ -45,7 +45,7 @@ class BatchedBackend(Backend):
         return {name: rule(self) for name, rule in RULES.items()}
 
     @property
-    def dtypes(self) -> Mapping[Any, Any]:  # type: ignore[override]
+    def dtypes(self) -> Mapping[Any, Any]:
         return self.inner.dtypes
 
     def dtype_of(self, array: Any) -> Any:

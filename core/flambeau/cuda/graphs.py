@@ -151,7 +151,7 @@ class _Graphed:
                 self.results = self._gradients(self.tracked)
 
     def _gradients(self, outputs: Sequence[Tensor]) -> Sequence[Tensor | None]:
-        return autograd.grad(outputs, self.wanted, self.gradients, allow_unused=self.allow_unused)  # type: ignore
+        return autograd.grad(outputs, self.wanted, self.gradients, allow_unused=self.allow_unused)
 
     def _warm_up(self, times: int) -> None:
         with streams.stream(streams.Stream()):
@@ -166,13 +166,13 @@ class _Graphed:
     def replay(self, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         for static, given in zip(self.inputs, args, strict=True):
             if static.data_ptr() != given.data_ptr():
-                static.detach().copy_(given)  # type: ignore[attr-defined]
+                static.detach().copy_(given)
         self.forward_graph.replay()
         return tuple(each.detach() for each in self.outputs)
 
     def replay_backward(self, gradients: Sequence[Tensor]) -> list[Tensor | None]:
         for static, given in zip(self.gradients, gradients, strict=True):
-            static.copy_(given)  # type: ignore[attr-defined]
+            static.copy_(given)
         self.backward_graph.replay()
         found = iter(self.results)
         return [next(found) if each.requires_grad else None for each in self.inputs + self.parameters]

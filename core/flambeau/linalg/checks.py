@@ -74,7 +74,7 @@ def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
     from ..dispatch import broadcast_shapes
 
     batch = broadcast_shapes(one[:-2], other[:-2])
-    return A.expand(*batch, *one[-2:]), B.expand(*batch, *other[-2:])  # type: ignore
+    return A.expand(*batch, *one[-2:]), B.expand(*batch, *other[-2:])
 
 
 def failure(info: Tensor) -> tuple[str, int] | None:
@@ -84,7 +84,7 @@ def failure(info: Tensor) -> tuple[str, int] | None:
         return None
     if not array.ndim:
         return "", int(array)
-    codes = info.detach().reshape(-1).tolist()  # type: ignore[attr-defined]
+    codes = info.detach().reshape(-1).tolist()
     index = next(i for i, code in enumerate(codes) if code)
     return f"(Batch element {index}): ", codes[index]
 

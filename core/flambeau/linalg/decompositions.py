@@ -320,7 +320,7 @@ def _converging(name: str, routine: Any, *args: Any) -> Any:
     try:
         return routine(*args)
     except RuntimeError as error:
-        if not is_numerical_failure(error.__cause__):
+        if not is_numerical_failure(error.__context__):
             raise
         raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix contained non-finite values.") from None
 
@@ -461,7 +461,7 @@ def _of_finite(routine: Any, A: Tensor) -> Any:
     try:
         return routine(A)
     except RuntimeError as error:
-        if not is_numerical_failure(error.__cause__):
+        if not is_numerical_failure(error.__context__):
             raise
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.") from None
 

@@ -255,8 +255,8 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """``P``, ``L`` and ``U`` from the compact form."""
     rows, columns = LU._array.shape[-2:]
     k = min(rows, columns)
-    L = LU[..., :k].tril(-1) + LU.new_ones(rows, k).tril().triu()  # type: ignore
-    return permutation(LU.detach(), pivots.long(), rows), L, LU[..., :k, :].triu()  # type: ignore
+    L = LU[..., :k].tril(-1) + LU.new_ones(rows, k).tril().triu()
+    return permutation(LU.detach(), pivots.long(), rows), L, LU[..., :k, :].triu()
 
 
 @with_out
@@ -283,9 +283,9 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     _check_solvable(name, LU, B, left)
     if not left:  # X A = B is A^H X^H = B^H
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH  # type: ignore
-    P = permutation(LU.detach(), pivots.long(), LU.shape[-1])  # type: ignore
+    P = permutation(LU.detach(), pivots.long(), LU.shape[-1])
     if adjoint:
-        made = _solve(LU.mH, B, upper=False)  # type: ignore
+        made = _solve(LU.mH, B, upper=False)
         return P @ _solve(LU.mH, made, upper=True, unitriangular=True)  # type: ignore
     made = _solve(LU, P.mT @ B, upper=False, unitriangular=True)
     return _solve(LU, made, upper=True)
@@ -345,5 +345,5 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     if pivots.dtype.category > dtypes.INTEGER:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype.legacy_name}")
     LD, B = broadcast_matrices(LD, B)
-    pivots = pivots.expand(LD.shape[:-1])  # type: ignore
+    pivots = pivots.expand(LD.shape[:-1])
     return _ldl_solve(LD.detach(), B.detach(), pivots.long(), hermitian)  # type: ignore

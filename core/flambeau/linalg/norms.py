@@ -30,7 +30,7 @@ def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
     if A.dtype.category >= dtypes.FLOATING and dtypes.promote_types(A.dtype, dtype) is not dtype:
         raise RuntimeError(f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to the "
                            f"specified dtype ({dtype.legacy_name})")  # fmt: skip
-    return A.to(dtype)  # type: ignore[no-any-return]
+    return A.to(dtype)
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...] | None:
@@ -101,26 +101,26 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     if ord == "fro":
         return _vector_norm(A, 2.0, (rows, columns), keepdim)  # type: ignore[no-any-return]
     if ord == "nuc" or ord in (2, -2):
-        values = svdvals(A.permute(*(each for each in range(A.ndim) if each not in (rows, columns)), rows, columns))  # type: ignore
-        made = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)  # type: ignore
+        values = svdvals(A.permute(*(each for each in range(A.ndim) if each not in (rows, columns)), rows, columns))
+        made = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)
         return _kept(made, rows, columns) if keepdim else made
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     added, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = _vector_norm(A, 1.0, (added,), True)
     made = _extreme(sums, compared, ord > 0, keepdim=True)
-    return made if keepdim else made.squeeze((rows, columns))  # type: ignore
+    return made if keepdim else made.squeeze((rows, columns))
 
 
 def _extreme(values: Tensor, dim: int, largest: bool, keepdim: bool = False) -> Tensor:
     if largest and not values.shape[dim]:  # no number at all: the norm of a matrix without elements is 0
-        return values.sum(dim, keepdim)  # type: ignore
-    return (amax if largest else amin)(values, (dim,), keepdim)  # type: ignore
+        return values.sum(dim, keepdim)
+    return (amax if largest else amin)(values, (dim,), keepdim)
 
 
 def _kept(made: Tensor, *dims: int) -> Tensor:
     for each in sorted(dims):
-        made = made.unsqueeze(each)  # type: ignore
+        made = made.unsqueeze(each)
     return made
 
 
@@ -161,7 +161,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if not A.numel():
-        return A.new_zeros(A.shape[:-2], dtype=A.dtype.to_real())  # type: ignore
+        return A.new_zeros(A.shape[:-2], dtype=A.dtype.to_real())
     if p in (None, 2, -2):
         values = svdvals(A)
         largest, smallest = values[..., 0], values[..., -1]
@@ -172,12 +172,12 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
                            "matrices")  # fmt: skip
     inverse, info = inv_ex(A)
     inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
-    return matrix_norm(A, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(A, inverse, info)  # type: ignore
+    return matrix_norm(A, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(A, inverse, info)
 
 
 def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
     singular = info != 0
-    finite = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)  # type: ignore
+    finite = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)
     return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)  # type: ignore
 
 
@@ -197,10 +197,10 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     if hermitian:
         promote_square("torch.linalg.matrix_rank", A)
     if not A.numel():
-        return A.new_zeros(A.shape[:-2], dtype=dtypes.int64)  # type: ignore
+        return A.new_zeros(A.shape[:-2], dtype=dtypes.int64)
     if tol is not None:
         atol, rtol = tol, 0.0
     A = A.detach()
-    values = eigvalsh(A).abs() if hermitian else svdvals(A)  # type: ignore
+    values = eigvalsh(A).abs() if hermitian else svdvals(A)
     limit = tolerance(amax(values, (-1,)), A.shape, atol, rtol)
     return (values > limit.unsqueeze(-1)).sum(-1)  # type: ignore

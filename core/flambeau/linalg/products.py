@@ -27,7 +27,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     """A view of the diagonals of matrices: :func:`torch.diagonal`, of the last two dimensions unless told otherwise."""
     if not isinstance(A, Tensor):
         raise TypeError(f"linalg_diagonal(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
-    return views.diagonal(A, offset, dim1, dim2)  # type: ignore[no-any-return]
+    return views.diagonal(A, offset, dim1, dim2)
 
 
 # --- vectors ------------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given[0]} and {given[1]}")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {other.dtype.legacy_name}")
-    return input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)  # type: ignore
+    return input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)
 
 
 @with_out
@@ -66,7 +66,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     if x.ndim == y.ndim == 1 and x.shape != y.shape:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of elements, "
                            f"but got {len(x)} and {len(y)} elements respectively")  # fmt: skip
-    return (x.conj() * y).sum(dim).to(x.dtype)  # type: ignore
+    return (x.conj() * y).sum(dim).to(x.dtype)
 
 
 @with_out
@@ -85,9 +85,9 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
         raise RuntimeError("N must be greater than 1.")
     from ..ops.joining import cat
 
-    ones = x.new_ones((*x.shape, 1))  # type: ignore
-    powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)  # type: ignore
-    return cat([ones.to(powers.dtype), powers], -1)  # type: ignore[no-any-return]
+    ones = x.new_ones((*x.shape, 1))
+    powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)
+    return cat([ones.to(powers.dtype), powers], -1)
 
 
 # --- matrices -----------------------------------------------------------------------------------------------------
@@ -167,8 +167,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     if n < 0:
         A, n = inv(A), -n
     if n == 0:
-        eye = A.new_ones(A.shape[-2:]).tril().triu()  # type: ignore
-        return eye.expand(A.shape).clone()  # type: ignore[no-any-return]
+        eye = A.new_ones(A.shape[-2:]).tril().triu()
+        return eye.expand(A.shape).clone()
     made, square = None, A
     while n:
         if n & 1:

@@ -82,7 +82,7 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
     A, B = broadcast_matrices(A, B)
-    result, info = _solve(A, B) if left else _solve(A.mT, B.mT)  # type: ignore[attr-defined]
+    result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
     result = result if left else result.mT
     return (result.squeeze(-1) if is_vector else result), info
 
@@ -93,7 +93,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     result, info = _solution(A, B, left)
     if check_errors:
         _refuse_singular_system("torch.linalg.solve_ex", info)
-    return _SolveEx((result, info.to(dtypes.int32)))  # type: ignore[attr-defined]
+    return _SolveEx((result, info.to(dtypes.int32)))
 
 
 @with_out
@@ -228,12 +228,12 @@ def tolerance(largest: Tensor, shape: Any, atol: Any, rtol: Any) -> Tensor:
     """What counts as zero beside the largest singular value: ``max(atol, rtol * largest)``."""
     if rtol is None:
         relative = max(shape[-2:]) * dtypes.finfo(largest.dtype).eps
-        rtol = relative if atol is None else largest.new_zeros(()) + relative * (_as(largest, atol) <= 0)  # type: ignore
-    return (_as(largest, rtol) * largest).maximum(_as(largest, 0.0 if atol is None else atol))  # type: ignore
+        rtol = relative if atol is None else largest.new_zeros(()) + relative * (_as(largest, atol) <= 0)
+    return (_as(largest, rtol) * largest).maximum(_as(largest, 0.0 if atol is None else atol))
 
 
 def _as(like: Tensor, value: Any) -> Tensor:
-    return value.to(like.dtype) if isinstance(value, Tensor) else like.new_full((), value)  # type: ignore
+    return value.to(like.dtype) if isinstance(value, Tensor) else like.new_full((), value)
 
 
 def _pinv_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
@@ -293,11 +293,11 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     if hermitian:
         promote_square("linalg.pinv", A)
     real = A.detach().real if A.is_complex() else A.detach()
-    unit = real.new_ones(())  # type: ignore
+    unit = real.new_ones(())
     relative = tolerance(unit, A.shape, None, rtol) if rtol is not None or atol is None else None
     if relative is None:
-        default = max(A.shape[-2:]) * dtypes.finfo(real.dtype).eps  # type: ignore
-        relative = default * (_as(unit, atol) <= 0).to(real.dtype)  # type: ignore
+        default = max(A.shape[-2:]) * dtypes.finfo(real.dtype).eps
+        relative = default * (_as(unit, atol) <= 0).to(real.dtype)
     return _pinv(A, _as(unit, 0.0 if atol is None else atol), relative, hermitian)  # type: ignore[no-any-return]
 
 
@@ -340,7 +340,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """
     driver = driver or "gelsy"
     is_vector = _check_lstsq(A, B, driver)
-    right = B.unsqueeze(-1) if is_vector else B  # type: ignore
+    right = B.unsqueeze(-1) if is_vector else B
     rows, columns = A.shape[-2:]
     relative = max(rows, columns) * dtypes.finfo(A.dtype).eps if rcond is None else rcond
     one, other = broadcast_matrices(A, right)
@@ -384,7 +384,7 @@ def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """``X`` in ``tensordot(A, X, X.ndim) = B``, with the dimensions ``dims`` of ``A`` moved to its end first."""
     if dims is not None:
-        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))  # type: ignore
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
     rows, columns = A.shape[: B.ndim], A.shape[B.ndim :]
     _check_square_tensor("shape[other.ndim:]", "shape[:other.ndim]", math.prod(columns), math.prod(rows))
     return solve(A.reshape(math.prod(rows), -1), B.reshape(-1)).reshape(columns)  # type: ignore

@@ -88,9 +88,9 @@ def rrelu(
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
-    drawn = input.detach().new_ones(input.shape)  # type: ignore[attr-defined]
+    drawn = input.detach().new_ones(input.shape)
     negative = input.detach() <= 0
-    count = int(negative.sum())  # type: ignore[union-attr]
+    count = int(negative.sum())
     slopes = drawn.new_empty(count, dtype=dtypes.float64).uniform_(lower, upper, generator=generator)
     drawn[negative] = slopes.to(drawn.dtype)
     return _scaled_where_drawn(input, drawn)  # type: ignore[no-any-return]
@@ -340,7 +340,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     length = input.shape[wrap_dim(dim, input.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
-    value, gate = input.chunk(2, dim)  # type: ignore[attr-defined]
+    value, gate = input.chunk(2, dim)
     return value * sigmoid(gate)  # type: ignore[no-any-return]
 
 

@@ -58,19 +58,19 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     sizes = _target(f"adaptive_avg_pool{n}d", n, input, output_size)
     given = input.shape[-n:]
     if sizes == (1,) * n:
-        return input.mean(tuple(range(-n, 0)), keepdim=True)  # type: ignore[attr-defined,no-any-return]
+        return input.mean(tuple(range(-n, 0)), keepdim=True)
     steps = _whole_steps(given, sizes)
     if steps:
-        return _AVG_POOLS[n](input, tuple(steps))  # type: ignore[no-any-return]
+        return _AVG_POOLS[n](input, tuple(steps))
     for dim, (length, size) in enumerate(zip(given, sizes, strict=True), input.ndim - n):
-        input = (input.transpose(dim, -1) @ _averaging(input, length, size)).transpose(dim, -1)  # type: ignore[attr-defined]
+        input = (input.transpose(dim, -1) @ _averaging(input, length, size)).transpose(dim, -1)
     return input
 
 
 def _averaging(like: Tensor, length: int, count: int) -> Tensor:
     """The matrix whose columns take the means of the windows."""
     columns = [[1 / (stop - start) if start <= i < stop else 0.0 for start, stop in _windows(length, count)] for i in range(length)]
-    return tensor(columns, dtype=like.dtype, device=like.device).reshape(length, count)  # type: ignore[attr-defined,no-any-return]
+    return tensor(columns, dtype=like.dtype, device=like.device).reshape(length, count)
 
 
 @composite(method=False)
@@ -90,7 +90,7 @@ def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: b
         windows = _windows(length, size)
         longest = max((stop - start for start, stop in windows), default=1)
         rows = [[min(start + i, stop - 1) for i in range(longest)] for start, stop in windows]
-        positions.append(tensor(rows, dtype=dtypes.int64, device=input.device).reshape(size, longest))  # type: ignore[attr-defined]
+        positions.append(tensor(rows, dtype=dtypes.int64, device=input.device).reshape(size, longest))
     made, indices = max_of_windows(input, positions)
     return (made, indices) if return_indices else made
 
@@ -104,8 +104,8 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
     lead, space = input.shape[:-n], input.shape[-n:]
     flat = _flat_positions(positions, space)
     sizes, elements = flat.shape[-2 * n : -n], prod(flat.shape[-n:])
-    flat = flat.expand(*lead, *flat.shape[-2 * n :]).reshape(*lead, prod(sizes), elements)  # type: ignore[attr-defined]
-    values = input.flatten(-n)  # type: ignore[attr-defined]
+    flat = flat.expand(*lead, *flat.shape[-2 * n :]).reshape(*lead, prod(sizes), elements)
+    values = input.flatten(-n)
     with no_grad():
         seen = values.detach().gather(-1, flat.flatten(-2)).reshape(flat.shape)
         indices = flat.gather(-1, seen.argmax(-1, keepdim=True)).squeeze(-1)
@@ -120,5 +120,5 @@ def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor
     for dim, (each, length) in enumerate(zip(positions, space, strict=True)):
         shape = [1] * (2 * n)
         shape[dim], shape[n + dim] = each.shape[-2:]
-        flat = flat * length + each.reshape(*each.shape[:-2], *shape)  # type: ignore[attr-defined]
+        flat = flat * length + each.reshape(*each.shape[:-2], *shape)
     return flat  # type: ignore[no-any-return]

@@ -89,7 +89,7 @@ _div = op(
     "div", lambda xp, input, other: xp.divide(input, other),
     promote="float", public=False, method=False, dunders=("__truediv__", "__rtruediv__", "__itruediv__", "__div__", "__rdiv__", "__idiv__"),
     input=lambda F, g, other: g / F.conj(other),
-    other=lambda F, g, out, other: -g * F.conj(out / other),
+    other=lambda F, g, input, other: -g * F.conj(input / other / other),
 )  # fmt: skip
 
 floor_divide = op(
@@ -209,8 +209,8 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
     return _pow(other, self)  # type: ignore[no-any-return]
 
 
-Tensor.__rpow__ = __rpow__  # type: ignore[attr-defined]
-Tensor.__ipow__ = Tensor.pow_  # type: ignore[attr-defined]
+Tensor.__rpow__ = __rpow__
+Tensor.__ipow__ = Tensor.pow_
 
 
 @composite(inplace=True, out=True)

@@ -24,10 +24,10 @@ def _tensors(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def _at_least(count: int) -> Any:
     def widen(t: Tensor) -> Tensor:
         if t.ndim == 0:
-            return t.reshape((1,) * count)  # type: ignore
+            return t.reshape((1,) * count)
         if t.ndim == 1 and count > 1:
-            t = t.unsqueeze(0)  # type: ignore
-        return t.unsqueeze(-1) if t.ndim == 2 and count == 3 else t  # type: ignore
+            t = t.unsqueeze(0)
+        return t.unsqueeze(-1) if t.ndim == 2 and count == 3 else t
 
     def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
@@ -48,25 +48,25 @@ atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along the second dimension, or the first of vectors."""
     wide = atleast_1d(*tensors) if len(tensors) > 1 else (atleast_1d(tensors[0]),)
-    return cat(wide, 0 if wide[0].ndim == 1 else 1)  # type: ignore[no-any-return]
+    return cat(wide, 0 if wide[0].ndim == 1 else 1)
 
 
 @composite(method=False, out=True, aliases=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors on top of each other."""
-    return cat([atleast_2d(each) for each in tensors], 0)  # type: ignore[no-any-return]
+    return cat([atleast_2d(each) for each in tensors], 0)
 
 
 @composite(method=False, out=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors behind each other: along the third dimension."""
-    return cat([atleast_3d(each) for each in tensors], 2)  # type: ignore[no-any-return]
+    return cat([atleast_3d(each) for each in tensors], 2)
 
 
 @composite(method=False, out=True)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side, vectors as columns."""
-    return hstack([each.reshape(-1, 1) if each.ndim < 2 else each for each in tensors])  # type: ignore
+    return hstack([each.reshape(-1, 1) if each.ndim < 2 else each for each in tensors])
 
 
 @composite
@@ -82,7 +82,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")
         return split(input, [length // given + (i < length % given) for i in range(given)], dim)
     bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in given), length]
-    return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))  # type: ignore
+    return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))
 
 
 def _split_along(name: str, axis: int) -> None:
@@ -123,7 +123,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
 @composite
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     """:func:`chunk`, without the check that the parts are not written to."""
-    return input.chunk(chunks, dim)  # type: ignore
+    return input.chunk(chunks, dim)
 
 
 @composite
@@ -143,7 +143,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
     """
-    given = [each.reshape(-1) for each in _tensors(tensors)]  # type: ignore
+    given = [each.reshape(-1) for each in _tensors(tensors)]
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     swap = indexing == "xy" and len(given) > 1
@@ -162,7 +162,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     given = _tensors(tensors)
     if len(given) == 1:
         return given[0]
-    return stack([each.reshape(-1) for each in meshgrid(*given)], 1)  # type: ignore
+    return stack([each.reshape(-1) for each in meshgrid(*given)], 1)
 
 
 @composite(method=False)
@@ -175,7 +175,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if not r:
-        return input.new_empty(0)  # type: ignore
+        return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(choose(range(len(input)), r))
     return input[tensor(rows, dtype=dtypes.int64, device=input.device).reshape(len(rows), r)]  # type: ignore
@@ -191,7 +191,7 @@ def block_diag(*tensors: Any) -> Tensor:
         height, own = each.shape
         rows.append(cat([each.new_zeros(height, before), each, each.new_zeros(height, width - before - own)], 1))
         before += own
-    return cat(rows, 0)  # type: ignore[no-any-return]
+    return cat(rows, 0)
 
 
 # --- diagonals ----------------------------------------------------------------------------------------------------
@@ -205,25 +205,25 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = input.shape[-1] + abs(offset)
-    made = input.new_zeros(*input.shape[:-1], size, size)  # type: ignore
+    made = input.new_zeros(*input.shape[:-1], size, size)
     diagonal(made, offset, -2, -1).copy_(input)
-    return made.movedim((-2, -1), (first, second))  # type: ignore[no-any-return]
+    return made.movedim((-2, -1), (first, second))
 
 
 @composite(out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with the vector as its diagonal; or the diagonal of a matrix."""
     if input.ndim == 1:
-        return diag_embed(input, diagonal)  # type: ignore[no-any-return]
+        return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return input.diagonal(diagonal).clone()  # type: ignore
+    return input.diagonal(diagonal).clone()
 
 
 @composite
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements as the diagonal of one matrix."""
-    return diag_embed(input.reshape(-1), offset)  # type: ignore
+    return diag_embed(input.reshape(-1), offset)
 
 
 @composite
@@ -231,7 +231,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
-    return input.diagonal().sum()  # type: ignore
+    return input.diagonal().sum()
 
 
 def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
@@ -243,14 +243,14 @@ def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     if wrap and self.ndim == 2:
         height, width = self.shape
         for start in range(0, height, width + 1):
-            self[start:].diagonal().fill_(fill_value)  # type: ignore
+            self[start:].diagonal().fill_(fill_value)
         return self
     places = arange(min(self.shape), device=self.device)
-    self[(places,) * self.ndim] = fill_value  # type: ignore
+    self[(places,) * self.ndim] = fill_value
     return self
 
 
-Tensor.fill_diagonal_ = _fill_diagonal_  # type: ignore[attr-defined]
+Tensor.fill_diagonal_ = _fill_diagonal_
 
 
 # --- indices of triangles -----------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ Tensor.fill_diagonal_ = _fill_diagonal_  # type: ignore[attr-defined]
 
 def _triangle_indices(name: str, keep: Any) -> None:
     def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
-        grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)  # type: ignore
+        grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
         return keep(grid[1] - grid[0], offset).expand(row, col).nonzero().t().contiguous().to(dtype or dtypes.int64)  # type: ignore
 
     function.__name__ = function.__qualname__ = name
@@ -282,8 +282,8 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     parts = []
     for length in reversed(shape):
         parts.append(indices % length)
-        indices = indices // length  # type: ignore
-    return tuple(reversed(parts))  # type: ignore
+        indices = indices // length
+    return tuple(reversed(parts))
 
 
 @composite(method=False)
@@ -292,8 +292,8 @@ def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tens
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     powers = arange(x.shape[0] if N is None else N, device=x.device)
-    made = x.unsqueeze(1) ** powers  # type: ignore
-    return made if increasing else made.flip(1)  # type: ignore[no-any-return]
+    made = x.unsqueeze(1) ** powers
+    return made if increasing else made.flip(1)
 
 
 # --- turning ------------------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return input.flip(1)  # type: ignore
+    return input.flip(1)
 
 
 @composite
@@ -312,7 +312,7 @@ def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
-    return input.flip(0)  # type: ignore
+    return input.flip(0)
 
 
 @composite
@@ -325,7 +325,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     k %= 4
     if k == 2:
-        return input.flip(a, b)  # type: ignore
+        return input.flip(a, b)
     if k == 1:
-        return input.flip(b).transpose(a, b)  # type: ignore
-    return input.flip(a).transpose(a, b) if k else input.clone()  # type: ignore
+        return input.flip(b).transpose(a, b)
+    return input.flip(a).transpose(a, b) if k else input.clone()

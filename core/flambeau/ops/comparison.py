@@ -62,9 +62,9 @@ _where = op(
 
 def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
-        return condition.nonzero(as_tuple=True)  # type: ignore[attr-defined]
+        return condition.nonzero(as_tuple=True)
     if condition.dtype is dtypes.uint8:
-        condition = condition.bool()  # type: ignore[attr-defined]
+        condition = condition.bool()
     if condition.dtype is not dtypes.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
     return _where(condition, input, other)
@@ -85,7 +85,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
     return _choose(condition, self, other)
 
 
-Tensor.where = _where_method  # type: ignore[attr-defined]
+Tensor.where = _where_method
 
 
 # --- clamping -----------------------------------------------------------------------------------------------------
@@ -120,10 +120,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         made = input if min is None else maximum(input, min)
-        return made if max is None else minimum(made, max)  # type: ignore[no-any-return]
+        return made if max is None else minimum(made, max)
     if isinstance(min, float) or isinstance(max, float):
         if input.dtype.category < dtypes.FLOATING:
-            input = input.to(dtypes.get_default_dtype())  # type: ignore[attr-defined]
+            input = input.to(dtypes.get_default_dtype())
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("clamp is not supported for complex types")
     return _clamp(input, min, max)  # type: ignore[no-any-return]
@@ -132,13 +132,13 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 @composite(inplace=True, out=True)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least ``min``."""
-    return clamp(input, min=min)  # type: ignore[no-any-return]
+    return clamp(input, min=min)
 
 
 @composite(inplace=True, out=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most ``max``."""
-    return clamp(input, max=max)  # type: ignore[no-any-return]
+    return clamp(input, max=max)
 
 
 # --- logic and bits -----------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     if input.shape != other.shape:
         return False
-    return bool((input == other).all())  # type: ignore[union-attr]
+    return bool((input == other).all())
 
 
 @composite
@@ -200,13 +200,13 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     close = input == other
     if input.dtype.category >= dtypes.FLOATING:
         if equal_nan:
-            close = close | (input.isnan() & other.isnan())  # type: ignore[attr-defined]
+            close = close | (input.isnan() & other.isnan())
     elif rtol == 0 and atol == 0:
-        return close  # type: ignore[return-value]
+        return close
     if input.dtype is dtypes.bool_:
-        input, other = input.to(dtypes.uint8), other.to(dtypes.uint8)  # type: ignore[attr-defined]
+        input, other = input.to(dtypes.uint8), other.to(dtypes.uint8)
     error = (input - other).abs()
-    return close | (error.isfinite() & (error <= atol + rtol * other.abs()))  # type: ignore
+    return close | (error.isfinite() & (error <= atol + rtol * other.abs()))
 
 
 @composite

@@ -31,7 +31,7 @@ def to_kind(input: Tensor, kind: Kind, copy: bool = False) -> Tensor:
     if type(given) is not type(kind) or type(given) is not Kind:  # batched or not is not for a conversion to change
         kind = given.to(kind.dtype)
     if given is kind:
-        return input.clone() if copy else input  # type: ignore
+        return input.clone() if copy else input
     if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING:
         return forward_ad.along(lambda each: _in_kind(each, kind), input)
     return _in_kind(input, kind)
@@ -89,7 +89,7 @@ def _to_method(
     elif dtype is not None:
         kind = kind.to(dtype)
     made = to_kind(self, kind, copy)
-    return made if memory_format is None or memory_format is preserve_format else made.contiguous(memory_format=memory_format)  # type: ignore
+    return made if memory_format is None or memory_format is preserve_format else made.contiguous(memory_format=memory_format)
 
 
 _device = device
@@ -99,7 +99,7 @@ def _as_device(place: Any) -> device:
     return place if isinstance(place, device) else _device(place)
 
 
-Tensor.to = _to_method  # type: ignore[attr-defined]
+Tensor.to = _to_method
 
 
 def _converter(name: str, dtype: dtypes.dtype) -> None:
@@ -139,7 +139,7 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     return to_kind(self, kind_of(self.dtype, _device("cuda") if device is None else _as_device(device)))
 
 
-Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda  # type: ignore[attr-defined]
+Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda
 
 
 # --- layout -------------------------------------------------------------------------------------------------------
@@ -164,15 +164,15 @@ def _in_channels_last(self: Tensor) -> bool:
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a contiguous copy."""
     if memory_format is not None and memory_format.is_channels_last:
-        return self if _in_channels_last(self) else self.clone(memory_format=memory_format)  # type: ignore
-    return self if self._kind.backend.is_contiguous(self._array) else _contiguous_copy(self)  # type: ignore[no-any-return]
+        return self if _in_channels_last(self) else self.clone(memory_format=memory_format)
+    return self if self._kind.backend.is_contiguous(self._array) else _contiguous_copy(self)
 
 
 _contiguous_copy = op(
     "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
     backward_name="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
-Tensor.is_contiguous, Tensor.contiguous = _is_contiguous, _contiguous  # type: ignore[attr-defined]
+Tensor.is_contiguous, Tensor.contiguous = _is_contiguous, _contiguous
 
 
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -187,7 +187,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     value = to_kind(src, self._kind)
     if value._array.shape != self._array.shape:
-        value = value.expand(self.shape)  # type: ignore
+        value = value.expand(self.shape)
     return assign(self, _copied(snapshot(self), value))
 
 
@@ -197,4 +197,4 @@ _copied = op(
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip
-Tensor.copy_ = _copy  # type: ignore[attr-defined]
+Tensor.copy_ = _copy

@@ -199,7 +199,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if overrides.wanted((input, weight, bias)):
         return
     if input.dtype is not weight.dtype:
-        raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same")  # type: ignore
+        raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same")
     if bias is not None and bias.dtype is not input.dtype:
         names = [c_name(each.dtype) for each in (input, bias)]
         raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
@@ -222,7 +222,7 @@ def _batched(name: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
     if ndim != n + 1:
         raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
                            f"{list(input.shape)}")  # fmt: skip
-    return input.unsqueeze(0), False  # type: ignore[attr-defined]
+    return input.unsqueeze(0), False
 
 
 # --- convolution --------------------------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Seq
 
 def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int) -> list[list[int]]:
     """Each target with blanks around its labels, filled up with blanks to one length."""
-    rows: list[Any] = targets.long().tolist()  # type: ignore[attr-defined]
+    rows: list[Any] = targets.long().tolist()
     if targets.ndim == 1:
         flat = iter(rows)
         rows = [[next(flat) for _ in range(length)] for length in lengths]
@@ -181,7 +181,7 @@ def ctc_loss(
     """Minus the log-likelihood of label sequences; see :func:`torch.nn.functional.ctc_loss`."""
     batched = log_probs.ndim == 3
     if not batched:
-        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)  # type: ignore[attr-defined]
+        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
     given, wanted = _as_list(input_lengths), _as_list(target_lengths)
     _check(log_probs, targets, given, wanted, blank)
 
@@ -192,7 +192,7 @@ def ctc_loss(
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     if reduction == "mean":
-        return (losses / on_device(wanted).clamp_min(1)).mean()  # type: ignore[attr-defined,no-any-return]
+        return (losses / on_device(wanted).clamp_min(1)).mean()  # type: ignore[no-any-return]
     if reduction == "sum":
         return losses.sum()  # type: ignore[no-any-return]
     return losses if batched else losses.squeeze(0)  # type: ignore[no-any-return]

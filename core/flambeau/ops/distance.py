@@ -33,7 +33,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     shape = broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = x1.expand(shape), x2.expand(shape)  # type: ignore[attr-defined]
+    x1, x2 = x1.expand(shape), x2.expand(shape)
     if not x1.is_floating_point() and not x1.is_complex():
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype}")
     lengths = [vector_norm(each, 2.0, dim, True).clamp_min(eps) for each in (x1, x2)]
@@ -56,5 +56,5 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
     """Indices ``i < j`` of all pairs."""
     index = arange(count, device=device)
-    where = (index.unsqueeze(1) < index).nonzero()  # type: ignore[union-attr,attr-defined]
+    where = (index.unsqueeze(1) < index).nonzero()
     return where[:, 0], where[:, 1]

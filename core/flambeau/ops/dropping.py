@@ -24,10 +24,10 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     if whole_channels and input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if whole_channels:
-        noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))  # type: ignore[attr-defined]
+        noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))
     else:
         noise = empty_like(input)  # in its memory order, which is the order of the draws
-    return noise.bernoulli_(1 - p)  # type: ignore[no-any-return]
+    return noise.bernoulli_(1 - p)
 
 
 def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
@@ -35,10 +35,10 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     if p == 0 or not train or 0 in input._array.shape:
         return input
     if p == 1:
-        return input * 0  # type: ignore[operator]
+        return input * 0
     with no_grad():
-        noise = _kept(input, p, whole_channels).div_(1 - p)  # type: ignore[attr-defined]
-    return input * noise  # type: ignore[no-any-return]
+        noise = _kept(input, p, whole_channels).div_(1 - p)
+    return input * noise
 
 
 _ALPHA = 1.7580993408473766  # SELU's limit at minus infinity
@@ -49,13 +49,13 @@ def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -
     if p == 0 or not train or 0 in input._array.shape:
         return input
     if p == 1:
-        return input * 0  # type: ignore[operator]
+        return input * 0
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     with no_grad():
         kept = _kept(input, p, whole_channels)
         shift = (kept - 1) * (_ALPHA * scale) + _ALPHA * scale * p
         noise = kept * scale
-    return input * noise + shift  # type: ignore[no-any-return]
+    return input * noise + shift
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:

@@ -36,7 +36,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     equation, tensors = _arguments(equation, operands)
     terms, result = _parsed(equation, len(tensors))
     labelled = [_labelled(each, labels, index) for index, (each, labels) in enumerate(zip(tensors, terms, strict=True))]
-    output = _output(result, labelled)
+    output = _output(terms, result, labelled)
     _check_sizes(labelled)
     _check_dtypes(tensors)
     for pair in _path(labelled, output):
@@ -135,11 +135,11 @@ def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Label
     return tensor, full
 
 
-def _output(result: Labels | None, labelled: Sequence[tuple[Tensor, Labels]]) -> Labels:
-    every = [label for _, labels in labelled for label in labels]
-    under_ellipsis = sorted({label for label in every if isinstance(label, int)})
+def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[tuple[Tensor, Labels]]) -> Labels:
+    every = [label for labels in terms for label in labels]
+    under_ellipsis = sorted({label for _, labels in labelled for label in labels if isinstance(label, int)})
     if result is None:  # what occurs once, in alphabetical order
-        return under_ellipsis + sorted(label for label in every if isinstance(label, str) and every.count(label) == 1)
+        return under_ellipsis + sorted(label for label in every if label is not Ellipsis and every.count(label) == 1)
     output: Labels = []
     for label in result:
         if label is Ellipsis:

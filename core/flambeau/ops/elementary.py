@@ -51,14 +51,14 @@ def _refuse_complex(name: str, input: Tensor) -> None:
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians."""
     _refuse_complex("deg2rad", input)
-    return input * (math.pi / 180)  # type: ignore
+    return input * (math.pi / 180)
 
 
 @composite(inplace=True, out=True)
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees."""
     _refuse_complex("rad2deg", input)
-    return input * (180 / math.pi)  # type: ignore
+    return input * (180 / math.pi)
 
 
 @in_double
@@ -67,9 +67,9 @@ def _sinc_forward(xp: Any, input: Any) -> Any:
     return xp.where(input == 0, 1.0, xp.sin(angle) / angle)
 
 
-def _sinc_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
+def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
     safe = F.where(input == 0, 1.0, input)
-    return g * F.where(input == 0, 0.0, (F.cos(safe * math.pi) - out) / safe)
+    return g * F.where(input == 0, 0.0, (F.cos(safe * math.pi) - F.sinc(input)) / safe)
 
 
 sinc = op(
@@ -280,7 +280,7 @@ def _frexp_forward(xp: Any, input: Any) -> Any:
 _frexp = op(
     "frexp", _frexp_forward, results=("mantissa", "exponent"), result_promotions=("same", "index"), out=False,
     public=False, method=False,
-    joint=lambda F, g, out: (g[0] / F.exp2(out[1] * F.ones_of(out[0])),),
+    joint=lambda F, g, exponent: (g[0] / F.exp2(exponent * F.ones_of(g[0])),),
 )  # fmt: skip
 
 
@@ -305,7 +305,7 @@ _FREXP = make("frexp", ("mantissa", "exponent"))
 @composite(inplace=True, out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
-    return input * 2.0**other  # type: ignore
+    return input * 2.0**other
 
 
 # --- Python functions, element by element -------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from ..creation import arange, full, tensor, zeros
 from ..op import PUBLIC, op
 from .._tensor import Tensor
 from .joining import cat
+from .standard import extremes
 
 __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
@@ -17,7 +18,8 @@ __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
 
 def _check_rows(xp: Any, indices: Any, rows: int) -> Any:
-    if indices.size and (int(xp.min(indices)) < 0 or int(xp.max(indices)) >= rows):
+    smallest, largest = extremes(xp, indices) if indices.size else (0, -1)
+    if smallest < 0 or largest >= rows:
         raise IndexError("index out of range in self")
     return indices
 
@@ -164,9 +166,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return zeros(*tensor.shape, num_classes, dtype=dtypes.int64, device=tensor.device)  # type: ignore[no-any-return]
-    if int(tensor.min()) < 0:  # type: ignore[attr-defined]
+    smallest, largest = tensor._kind.backend.extremes(tensor._array)
+    if smallest < 0:
         raise RuntimeError("Class values must be non-negative.")
-    largest = int(tensor.max())  # type: ignore[attr-defined]
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     classes = arange(largest + 1 if num_classes == -1 else num_classes, device=tensor.device)

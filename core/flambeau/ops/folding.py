@@ -85,7 +85,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
                            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must "
                            "be at least one.")  # fmt: skip
     if input.ndim == 3:
-        return _unfold(input.unsqueeze(0), *geometry).squeeze(0)  # type: ignore[attr-defined,no-any-return]
+        return _unfold(input.unsqueeze(0), *geometry).squeeze(0)  # type: ignore[no-any-return]
     return _unfold(input, *geometry)  # type: ignore[no-any-return]
 
 
@@ -98,7 +98,7 @@ def fold(
                            f"input, but got: {list(input.shape)}")  # fmt: skip
     space = _pair("output_size", output_size)
     geometry = _geometry(kernel_size, dilation, padding, stride)
-    batched = input if input.ndim == 3 else input.unsqueeze(0)  # type: ignore[attr-defined]
+    batched = input if input.ndim == 3 else input.unsqueeze(0)
     _check_columns(batched, space, *geometry)
     made = _fold(batched, space, *geometry)
     return made if input.ndim == 3 else made.squeeze(0)  # type: ignore[no-any-return]

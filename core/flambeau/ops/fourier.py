@@ -237,9 +237,9 @@ def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bo
     count, n_fft = frames.shape[1:]
     total = n_fft + hop * (count - 1)
     positions = _frame_positions(count, hop, n_fft, frames).reshape(-1)
-    weighted = (frames * window).reshape(frames.shape[0], -1)  # type: ignore
+    weighted = (frames * window).reshape(frames.shape[0], -1)
     signal = weighted.new_zeros((frames.shape[0], total)).index_add(1, positions, weighted)
-    squares = (window * window.conj()).real.expand(count, n_fft).reshape(-1)  # type: ignore
+    squares = (window * window.conj()).real.expand(count, n_fft).reshape(-1)
     envelope = squares.new_zeros(total).index_add(0, positions, squares)
     start = n_fft // 2 if center else 0
     stop = start + length if length is not None else total - (n_fft // 2 if center else 0)

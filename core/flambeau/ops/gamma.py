@@ -173,8 +173,8 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-Tensor.polygamma = _polygamma_method  # type: ignore[attr-defined]
-Tensor.polygamma_ = in_place("polygamma", _polygamma_method)  # type: ignore[attr-defined]
+Tensor.polygamma = _polygamma_method
+Tensor.polygamma_ = in_place("polygamma", _polygamma_method)
 
 
 @composite(inplace=True, out=True)

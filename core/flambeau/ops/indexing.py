@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import dtypes
 from ..autograd.engine import tangents
-from ..devices import kind_of
+from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
+from ..devices import Kind, kind_of
 from .. import overrides
 from ..op import FAST, OPS, composite, op
 from .._tensor import Tensor, wrap
@@ -167,9 +168,30 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
                                      f"indexed tensor {list(tensor.shape)} at index {dim + offset}")  # fmt: skip
             raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
         return item.to(tensor.device)._array, True, item.ndim  # type: ignore[attr-defined]
+    if type(item._kind) is not Kind:  # differs along a batch
+        if not set(levels_of(item._kind)) <= set(levels_of(tensor._kind)):
+            raise NeedsLevels(levels_of(item._kind))
+        return _lifted(item, levels_of(tensor._kind))._array, True, 1
     if not item.ndim and not force:
         return int(item.item()), False, 1
     return item.to(tensor.device)._array, True, 1  # type: ignore[attr-defined]
+
+
+class NeedsLevels(RuntimeError):
+    """An index differs along a batch, but the tensor that it is for does not."""
+
+    def __init__(self, levels: Any) -> None:
+        super().__init__(VMAP_WRITES_TO_ALL)
+        self.levels = levels
+
+    def lifted(self, tensor: Tensor) -> Tensor:
+        return _lifted(tensor, self.levels)
+
+
+def _lifted(tensor: Tensor, levels: Any) -> Tensor:
+    from ..batching.kinds import lift
+
+    return lift(tensor, levels)  # type: ignore[no-any-return]
 
 
 def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
@@ -192,7 +214,10 @@ def _getitem_method(self: Tensor, index: Any) -> Any:
     if type(index) is int:
         raw, advanced, kind = (index,), False, "getitem_select"
     else:
-        raw, advanced, kind = _raw_index(self, index)
+        try:
+            raw, advanced, kind = _raw_index(self, index)
+        except NeedsLevels as need:
+            return _getitem_method(need.lifted(self), index)
     try:
         return _indexed(self, raw) if advanced else OPS[kind].function(self, raw)
     except IndexError as error:
@@ -201,7 +226,7 @@ def _getitem_method(self: Tensor, index: Any) -> Any:
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from ..autograd.modes import is_grad_enabled
-    from ..inplace import assign, check_writable, give_history, snapshot
+    from ..inplace import assign, check_batch, check_writable, give_history, snapshot
 
     if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
         overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)  # type: ignore[attr-defined]
@@ -209,12 +234,14 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     check_writable(self)
     raw, _, _ = _raw_index(self, index)
     kind = self._kind
-    if isinstance(value, Tensor):
-        value = value.to(kind.device, kind.dtype) if value._kind is not kind else value  # type: ignore[attr-defined]
-    else:
+    if not isinstance(value, Tensor):
         from ..creation import tensor as make
 
         value = make(value, dtype=kind.dtype, device=kind.device)
+    elif value._kind is not kind:
+        check_batch(kind, value._kind)
+        value = value.to(kind.device, kind.dtype)  # type: ignore[attr-defined]
+        value = value if type(kind) is Kind else _lifted(value, levels_of(kind))
     before = snapshot(self)
     if tangents["levels"]:
         assign(self, OPS["setitem"].function(before, value, raw))
@@ -344,8 +371,9 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         if each != dim and index.shape[each] > input.shape[each]:
             raise RuntimeError(f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than self "
                                f"{list(input.shape)} apart from dimension {dim}")  # fmt: skip
-    if index.numel() and (int(index.max()) >= input.shape[dim] or int(index.min()) < 0):  # type: ignore[attr-defined]
-        bad = int(index.max()) if int(index.max()) >= input.shape[dim] else int(index.min())  # type: ignore[attr-defined]
+    smallest, largest = index._kind.backend.extremes(index._array) if index.numel() else (0, -1)
+    if smallest < 0 or largest >= input.shape[dim]:
+        bad = largest if largest >= input.shape[dim] else smallest
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
 
 

@@ -97,11 +97,11 @@ def _repeat_method(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (1,) * extra + self._array.shape
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
-    tall = self.reshape([length for each in shape for length in (1, each)])  # type: ignore[attr-defined]
-    return tall.expand(spread).clone().reshape([r * n for r, n in zip(repeats, shape, strict=True)])  # type: ignore
+    tall = self.reshape([length for each in shape for length in (1, each)])
+    return tall.expand(spread).clone().reshape([r * n for r, n in zip(repeats, shape, strict=True)])
 
 
-Tensor.repeat = _repeat_method  # type: ignore[attr-defined]
+Tensor.repeat = _repeat_method
 
 
 @composite(method=False)
@@ -112,10 +112,10 @@ def tile(input: Tensor, dims: Any) -> Tensor:
 
 
 def _tile_method(self: Tensor, *dims: Any) -> Tensor:
-    return tile(self, as_shape(dims))  # type: ignore[no-any-return]
+    return tile(self, as_shape(dims))
 
 
-Tensor.tile = _tile_method  # type: ignore[attr-defined]
+Tensor.tile = _tile_method
 
 _flip = op(
     "flip", lambda xp, input, /, dims: xp.flip(input, axis=dims), public=False, method=False, out=False,
@@ -133,10 +133,10 @@ def _flip_method(self: Tensor, *dims: Any) -> Tensor:
     given = tuple(wrap_dim(each, self.ndim) for each in as_shape(dims))
     if len(set(given)) != len(given):
         raise RuntimeError(f"dim {given[0]} appears multiple times in the list of dims")
-    return _flip(self, given).clone() if given else self.clone()  # type: ignore
+    return _flip(self, given).clone() if given else self.clone()
 
 
-Tensor.flip = _flip_method  # type: ignore[attr-defined]
+Tensor.flip = _flip_method
 
 _roll = op(
     "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims), public=False, method=False, out=False,
@@ -152,7 +152,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     if not dims:
         if len(shifts) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
-        return roll(input.reshape(-1), shifts, (0,)).reshape(input.shape)  # type: ignore
+        return roll(input.reshape(-1), shifts, (0,)).reshape(input.shape)
     if len(dims) != len(shifts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))  # type: ignore[no-any-return]

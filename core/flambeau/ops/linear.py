@@ -88,9 +88,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     _check_bilinear(input1, input2, weight, bias)
     features, left, right = weight.shape
-    mapped = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, -1)  # type: ignore[attr-defined]
-    made = (mapped.reshape(-1, features, right) @ input2.reshape(-1, right, 1)).reshape(*input1.shape[:-1], features)  # type: ignore
-    return made if bias is None else made + bias  # type: ignore
+    mapped = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, -1)
+    made = (mapped.reshape(-1, features, right) @ input2.reshape(-1, right, 1)).reshape(*input1.shape[:-1], features)
+    return made if bias is None else made + bias
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:

@@ -503,7 +503,7 @@ def lobpcg(
     check_square("lobpcg", A)
     k = (1 if X is None else X.shape[-1]) if k is None else k
     if A.shape[-1] < 3 * (k if n is None else n):
-        raise ValueError(f"LPBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the number of "
+        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the number of "
                          f"requested eigenpairs (={k if n is None else n})")  # fmt: skip
     if B is None:
         values, vectors = linalg.eigh(A)

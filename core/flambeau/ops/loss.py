@@ -12,6 +12,7 @@ from ..overrides import wanted
 from .._tensor import Tensor, alias
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
+from .standard import extremes
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "check_reduction", "cross_entropy", "huber_loss", "mse_loss",
@@ -112,7 +113,8 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 def _bce_forward(xp: Any, input: Any, target: Any, weight: Any = None, /, reduction: str = "mean") -> Any:
-    if input.size and not bool(xp.all((input >= 0) & (input <= 1))):
+    low, high = extremes(xp, input) if input.size else (0, 1)
+    if not (low >= 0 and high <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     yes, no = xp.clip(xp.log(input), -100.0, None), xp.clip(xp.log1p(-input), -100.0, None)
     losses = (target - 1) * no - target * yes
@@ -188,9 +190,9 @@ def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: i
     """Targets with 0 for those to ignore, and what each of them counts for."""
     counted = target != ignore_index
     safe = xp.where(counted, target, xp.zeros_like(target))
-    if safe.size and bool(xp.any((safe < 0) | (safe >= like.shape[1]))):
-        wrong = safe[(safe < 0) | (safe >= like.shape[1])]
-        raise IndexError(f"Target {int(wrong[0])} is out of bounds.")
+    smallest, largest = extremes(xp, safe) if safe.size else (0, -1)
+    if smallest < 0 or largest >= like.shape[1]:
+        raise IndexError(f"Target {smallest if smallest < 0 else largest} is out of bounds.")
     if weight is None:
         return safe, xp.astype(counted, like.dtype)
     return safe, xp.reshape(xp.take(weight, xp.reshape(safe, (-1,))), safe.shape) * xp.astype(counted, like.dtype)
@@ -227,32 +229,33 @@ op(
 # --- cross entropy: log-softmax and negative log likelihood in one -------------------------------------------------
 
 
-def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
+def _log_normalizer_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    """The largest element along ``dim``, and the logarithm of the sum of exponentials of what they all exceed it by."""
     largest = xp.max(input, axis=dim, keepdims=True)
-    return largest + xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))
+    return xp.concat([largest, xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))], axis=dim)
 
 
 def _cross_entropy_forward(
-    xp: Any, input: Any, log_sum: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
+    xp: Any, input: Any, normalizer: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    return _nll_loss_forward(xp, input - log_sum, target, weight, reduction, ignore_index)
+    return _nll_loss_forward(xp, (input - normalizer[:, :1, ...]) - normalizer[:, 1:, ...], target, weight, reduction, ignore_index)
 
 
 @formula
 def cross_entropy_backward(
-    F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+    F: Any, g: Any, input: Any, normalizer: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """``log_sum`` serves kernels only: the formula must know how it depends on ``input``."""
+    """``normalizer`` serves kernels only: the formula must know how it depends on ``input``."""
     slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
 
-_log_sum_exp = op("log_sum_exp", _log_sum_exp_forward, promote="accumulate", public=False, method=False, out=False)
+_log_normalizer = op("log_normalizer", _log_normalizer_forward, promote="accumulate", public=False, method=False, out=False)
 _cross_entropy = op(
     "cross_entropy", _cross_entropy_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
     backward_name="NllLossBackward0",
-    input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
-        F, g, input, log_sum, target, weight, reduction, ignore_index),
+    input=lambda F, g, input, normalizer, target, weight, reduction, ignore_index: cross_entropy_backward(
+        F, g, input, normalizer, target, weight, reduction, ignore_index),
 )  # fmt: skip
 
 
@@ -318,7 +321,7 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)  # type: ignore
+    return _cross_entropy(input, _log_normalizer(alias(input), 1), target, weight, reduction, ignore_index)  # type: ignore
 
 
 def _cross_entropy_of_probabilities(

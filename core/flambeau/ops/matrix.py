@@ -94,7 +94,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 @composite(out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
-    return dot(input.conj(), other)  # type: ignore
+    return dot(input.conj(), other)
 
 
 @composite(out=True, aliases=("ger",))
@@ -103,7 +103,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     if input.ndim != 1 or vec2.ndim != 1:
         wrong = input if input.ndim != 1 else vec2
         raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {wrong.ndim}-D")
-    return input.unsqueeze(1) * vec2  # type: ignore
+    return input.unsqueeze(1) * vec2
 
 
 @composite(out=True, dunders=("__matmul__",))
@@ -127,11 +127,11 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     if n == 0 or m == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
     if n == 1 and m == 1:
-        return dot(input, other)  # type: ignore[no-any-return]
+        return dot(input, other)
     if n == 1:
-        return matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore
+        return matmul(input.unsqueeze(0), other).squeeze(-2)
     if m == 1:
-        return matmul(input, other.unsqueeze(1)).squeeze(-1)  # type: ignore
+        return matmul(input, other.unsqueeze(1)).squeeze(-1)
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
@@ -144,17 +144,17 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
 
     batch = broadcast_shapes(input._array.shape[:-2], other._array.shape[:-2])
     if input._array.shape[:-2] != batch:
-        input = input.expand(*batch, *input._array.shape[-2:])  # type: ignore
+        input = input.expand(*batch, *input._array.shape[-2:])
     if other._array.shape[:-2] != batch:
-        other = other.expand(*batch, *other._array.shape[-2:])  # type: ignore
+        other = other.expand(*batch, *other._array.shape[-2:])
     return _bmm(input, other)  # type: ignore[no-any-return]
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
-    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented  # type: ignore[no-any-return]
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-Tensor.__rmatmul__ = __rmatmul__  # type: ignore[attr-defined]
+Tensor.__rmatmul__ = __rmatmul__
 
 
 # --- multiply and add ---------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tenso
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:  # what is in input, NaN included, must not matter
         return scaled
-    return (input if beta == 1 else input * beta) + scaled  # type: ignore[operator, return-value]
+    return (input if beta == 1 else input * beta) + scaled
 
 
 def _adding(name: str, product: Any, doc: str) -> Any:

@@ -92,7 +92,7 @@ def _as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | Non
 def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Make this tensor a view of a storage's, or of another tensor's, memory."""
     if source is None:
-        source = self.new_empty(0)  # type: ignore[attr-defined]
+        source = self.new_empty(0)
     if not isinstance(source, Tensor):
         flat = source.as_tensor(self.dtype)
         size = (flat.numel(),) if size is None else as_shape((size,))
@@ -127,7 +127,7 @@ def _resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
     """A view of another shape.  Deprecated in favour of ``view``."""
-    return self.reshape(*sizes)  # type: ignore
+    return self.reshape(*sizes)
 
 
 def _resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
@@ -135,10 +135,10 @@ def _resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tenso
     return _resize_(self, other.shape)
 
 
-Tensor.as_strided_, Tensor.set_, Tensor.resize_, Tensor.resize, Tensor.resize_as_ = (  # type: ignore[attr-defined]
+Tensor.as_strided_, Tensor.set_, Tensor.resize_, Tensor.resize, Tensor.resize_as_ = (
     _as_strided_, _set_, _resize_, _resize, _resize_as_)  # fmt: skip
 RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
-Tensor.resize_as = lambda self, other: _resize(self, other.shape)  # type: ignore[attr-defined]
+Tensor.resize_as = lambda self, other: _resize(self, other.shape)
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -178,6 +178,6 @@ def _record_stream(self: Tensor, stream: Any) -> None:
     self._kind.backend.record_stream(self._array, stream)
 
 
-Tensor.is_set_to, Tensor.is_same_size = _is_set_to, _is_same_size  # type: ignore[attr-defined]
+Tensor.is_set_to, Tensor.is_same_size = _is_set_to, _is_same_size
 Tensor.is_pinned, Tensor.pin_memory, Tensor.record_stream = _is_pinned, _pin_memory, _record_stream  # type: ignore
-Tensor.is_shared, Tensor.share_memory_ = _is_shared, _share_memory_  # type: ignore[attr-defined]
+Tensor.is_shared, Tensor.share_memory_ = _is_shared, _share_memory_

@@ -85,7 +85,7 @@ erfinv = op(
     >>> torch.erfinv(torch.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.4769,   -inf])
     """,
-    input=lambda F, g, out: g * F.exp(out * out) * (0.5 * _ROOT_PI),
+    input=lambda F, g, input: g * F.exp(F.square(F.erfinv(input))) * (0.5 * _ROOT_PI),
 )  # fmt: skip
 erfcx = op(
     "special_erfcx", lambda xp, input: erfcx_forward(xp, input), promote="float", public=False, method=False,

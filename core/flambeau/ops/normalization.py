@@ -117,7 +117,7 @@ def _workspace(*tensors: Any) -> Any:
 
 def _along_channels(each: Tensor | None, ndim: int) -> Any:
     """A parameter of the channels in the shape that broadcasts against an input of ``ndim`` dimensions."""
-    return each if each is None or ndim == 2 else each.reshape(1, -1, *(1,) * (ndim - 2))  # type: ignore[attr-defined]
+    return each if each is None or ndim == 2 else each.reshape(1, -1, *(1,) * (ndim - 2))
 
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
@@ -154,9 +154,9 @@ def batch_norm(
 def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
     with no_grad():
         if running_mean is not None:
-            running_mean.mul_(1 - momentum).add_(mean.reshape(-1), alpha=momentum)  # type: ignore[attr-defined]
+            running_mean.mul_(1 - momentum).add_(mean.reshape(-1), alpha=momentum)
         if running_var is not None:
-            unbiased = variance.reshape(-1) * (count / max(count - 1, 1))  # type: ignore[attr-defined]
+            unbiased = variance.reshape(-1) * (count / max(count - 1, 1))
             running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
 
 
@@ -175,7 +175,7 @@ def instance_norm(
         mean, variance = _moments(alias(input), dims)
         _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
     shape = (-1, *(1,) * len(dims))
-    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))  # type: ignore[attr-defined]
+    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
     return _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))  # type: ignore[no-any-return]
 
 
@@ -228,8 +228,8 @@ def group_norm(
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                                f"shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
     shape = (num_groups, channels // num_groups, *(1,) * len(space))
-    grouped = input.reshape(batch, num_groups, channels // num_groups, *space)  # type: ignore[attr-defined]
-    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))  # type: ignore[attr-defined]
+    grouped = input.reshape(batch, num_groups, channels // num_groups, *space)
+    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
     dims = tuple(range(-1 - len(space), 0))
     made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
     return made.reshape(input.shape)  # type: ignore[no-any-return]
@@ -239,11 +239,11 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     _check_layer("rms_norm", input, shape, weight=weight)
-    wide = input.float() if input.dtype in dtypes.HALF else input  # type: ignore[attr-defined]
+    wide = input.float() if input.dtype in dtypes.HALF else input
     eps = dtypes.finfo(wide.dtype).eps if eps is None else eps
     scale = ((wide * wide).mean(tuple(range(-len(shape), 0)), keepdim=True) + eps).rsqrt()
     made = wide * scale
-    return (made if weight is None else made * weight).to(input.dtype)  # type: ignore[no-any-return]
+    return (made if weight is None else made * weight).to(input.dtype)
 
 
 for _function in (batch_norm, group_norm, instance_norm, layer_norm, rms_norm):

@@ -64,13 +64,13 @@ def _reflected(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]
     if before >= length or after >= length:
         raise RuntimeError(f"Argument #{2 * (input.ndim - dim) + 2}: Padding size should be less than the corresponding input dimension, but got: padding "
                            f"({before}, {after}) at dimension {dim} of input {list(input.shape)}")  # fmt: skip
-    first = _part(input, dim, 1, before + 1).flip(dim)  # type: ignore[attr-defined]
-    return [first, input, _part(input, dim, length - 1 - after, length - 1).flip(dim)]  # type: ignore[attr-defined]
+    first = _part(input, dim, 1, before + 1).flip(dim)
+    return [first, input, _part(input, dim, length - 1 - after, length - 1).flip(dim)]
 
 
 def _replicated(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:
     def repeated(edge: Tensor, times: int) -> Tensor:
-        return edge.expand(*edge.shape[:dim], times, *edge.shape[dim + 1 :])  # type: ignore[attr-defined,no-any-return]
+        return edge.expand(*edge.shape[:dim], times, *edge.shape[dim + 1 :])
 
     length = input.shape[dim]
     return [repeated(_part(input, dim, 0, 1), before), input, repeated(_part(input, dim, length - 1, length), after)]

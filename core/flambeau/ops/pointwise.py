@@ -26,7 +26,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-Tensor.__pos__ = positive  # type: ignore[attr-defined]
+Tensor.__pos__ = positive
 
 abs = op(
     "abs", lambda xp, input: xp.abs(input), promote="real", inplace=True, aliases=("absolute",), dunders=("__abs__",),
@@ -67,7 +67,7 @@ def conj(input: Tensor) -> Tensor:
 @composite(inplace=True, out=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate."""
-    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input.clone()  # type: ignore
+    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input.clone()
 
 
 @composite
@@ -166,7 +166,7 @@ floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer n
 ceil = _step("ceil", lambda xp, input: xp.ceil(input), "The smallest integer not below.")
 trunc = _step("trunc", lambda xp, input: xp.trunc(input), "The integer part.", "fix")
 _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer; halves go to the even one.")
-_round_in_place = Tensor.round_  # type: ignore[attr-defined]
+_round_in_place = Tensor.round_
 
 
 @composite(inplace=True, out=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..op import op
 from .precision import in_double
+from .standard import extremes
 
 __all__ = ["POLYNOMIALS"]
 
@@ -18,7 +19,7 @@ def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
     x, n = xp.broadcast_arrays(x, xp.trunc(n))
     before, now = xp.ones_like(x), first
     made = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
-    for k in range(1, int(xp.max(n)) if n.size else 0):
+    for k in range(1, int(extremes(xp, n)[1]) if n.size else 0):
         before, now = now, step(k, x, now, before)
         made = xp.where(n == k + 1, now, made)
     return xp.where((n >= 0) & (x != x), x, made)

@@ -89,7 +89,7 @@ def unpooled(F: Any, g: Any, indices: Any, shape: Sizes) -> Any:
 
 @formula
 def max_pool_backward(
-    F: Any, g: Any, input: Any, out: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+    F: Any, g: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     return unpooled(F, g, F.max_pool_indices(input, kernel, stride, padding, dilation, size), tuple(input.shape))
 
@@ -97,8 +97,8 @@ def max_pool_backward(
 def _max_pool_record(n: int) -> Any:
     return op(
         f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False, backward_name=f"MaxPool{n}DWithIndicesBackward0",
-        input=lambda F, g, input, out, window_size, stride, padding, dilation, size: max_pool_backward(
-            F, g, input, out, window_size, stride, padding, dilation, size),
+        input=lambda F, g, input, window_size, stride, padding, dilation, size: max_pool_backward(
+            F, g, input, window_size, stride, padding, dilation, size),
     )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
             raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
         raise RuntimeError(f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
                            f"got:{list(shape)}")  # fmt: skip
-    return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)  # type: ignore[attr-defined]
+    return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)
 
 
 def pooled_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:

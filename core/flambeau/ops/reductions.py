@@ -184,7 +184,7 @@ def _extreme(name: str, arg: str) -> Any:
     return op(
         f"{name}_dim", forward, results=("values", "indices"), result_promotions=("same", "index"), public=False, method=False,
         backward_name=f"{name.capitalize()}Backward0",
-        joint=lambda F, g, out, input_shape, dim, keepdim: (select_backward(F, g[0], out[1], input_shape, dim, keepdim),),
+        joint=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
     )  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
         _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
         if not input.ndim:
             wrap_dim(dim, 0)
-            values, indices = along(input.reshape(1), 0, keepdim=False)  # type: ignore[attr-defined]
+            values, indices = along(input.reshape(1), 0, keepdim=False)
             return result_type(OPS[f"{name}_dim"])((values, indices))
         return along(input, wrap_dim(dim, input.ndim), keepdim)
 
@@ -240,7 +240,7 @@ def _arg(name: str) -> Any:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         _refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
         if not input.ndim:
-            return input.new_zeros((), dtype=dtypes.int64)  # type: ignore
+            return input.new_zeros((), dtype=dtypes.int64)
         if input.dtype is dtypes.bool_:
             raise RuntimeError(f'"{name}_cpu" not implemented for \'Bool\'')
         return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
@@ -416,7 +416,7 @@ _logsumexp = op(
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, without overflow."""
     if not input.ndim:
-        return input.to(dtypes.get_default_dtype()) if input.dtype.category < dtypes.FLOATING else input.clone()  # type: ignore
+        return input.to(dtypes.get_default_dtype()) if input.dtype.category < dtypes.FLOATING else input.clone()
     return _logsumexp(input, dim, keepdim)  # type: ignore[no-any-return]
 
 

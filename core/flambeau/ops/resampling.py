@@ -177,9 +177,9 @@ def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None]
     """Bring the dimensions after the first two to ``sizes`` by one of ``METHODS``."""
     exact = method.startswith("nearest")
     as_bytes = not exact and input.dtype is dtypes.uint8
-    made = input.float() if as_bytes else input  # type: ignore[attr-defined]
+    made = input.float() if as_bytes else input
     for offset, (size, scale) in enumerate(zip(reversed(sizes), reversed(scales), strict=True), 1):
         dim = input.ndim - offset
         taps = METHODS[method](input.shape[dim], size, scale, align_corners)
         made = (_copy_nearest if exact else _resample)(made, dim, taps)
-    return made.round().clamp(0, 255).to(dtypes.uint8) if as_bytes else made  # type: ignore[no-any-return]
+    return made.round().clamp(0, 255).to(dtypes.uint8) if as_bytes else made

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, wrap
+from ..batching.levels import active
 from ..creation import _checked_shape, _finish, _offered_to_modes, _place, empty_like
 from ..devices import Kind, kind_of
 from ..dtypes import dtype as Dtype
@@ -18,6 +19,10 @@ _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 def _sampled(array: Any, kind: Kind) -> Tensor:
     """What a generator gave, as a tensor on its device."""
+    if active:
+        from ..batching.random import sampled
+
+        return sampled(array, kind)
     array = array if type(array) is kind.array_type else kind.backend.from_host(array, kind.device.index or 0)
     return wrap(array, kind)
 
@@ -106,7 +111,7 @@ def randint_like(
     """``torch.randint`` in the shape, dtype, device and memory order of ``input``."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     bounds = (0, low) if high is None else (low, high)
-    return _finish(made.random_(*bounds, generator=generator), requires_grad)  # type: ignore[attr-defined]
+    return _finish(made.random_(*bounds, generator=generator), requires_grad)
 
 
 def randperm(
@@ -144,7 +149,7 @@ def normal(
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and float(std.min()) < 0:  # type: ignore[attr-defined]
+        if std.numel() and std._kind.backend.extremes(std._array)[0] < 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
@@ -164,7 +169,17 @@ def _plain(value: Any) -> Any:
 PUBLIC["normal"] = normal
 
 
+def _in_batch(input: Tensor) -> Tensor:
+    """The tensor inside all batches that are going on, as what is drawn for it will be."""
+    if not active:
+        return input
+    from ..batching.kinds import lift
+
+    return lift(input, active)  # type: ignore[no-any-return]
+
+
 def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
+    input = _in_batch(input)
     return _sampled(getattr(raw_generator(generator, input.device), sampler)(input._kind.backend.to_host(input._array), *args), input._kind)
 
 
@@ -178,8 +193,9 @@ _bernoulli = op(
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability given by the element (or by ``p``), else 0."""
     if p is not None:
-        return input.clone().bernoulli_(p, generator=generator)  # type: ignore
+        return input.clone().bernoulli_(p, generator=generator)
     _check_probability(input)
+    input = _in_batch(input)
     raw = raw_generator(generator, input.device)
     sample = raw.bernoulli(input._array.shape, input._kind.raw_dtype, input._kind.backend.to_host(input._array))
     return _bernoulli(input, _sampled(sample, input._kind)._array)  # type: ignore[no-any-return]
@@ -188,7 +204,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
 def _check_probability(p: Tensor) -> None:
     if p.dtype.category != dtypes.FLOATING:
         raise RuntimeError(f"Expected a floating-point tensor of probabilities, but got {p.dtype}")
-    if p.numel() and not bool(((p >= 0) & (p <= 1)).all()):  # type: ignore[union-attr]
+    low, high = p._kind.backend.extremes(p._array) if p.numel() else (0, 1)
+    if not (low >= 0 and high <= 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
 
 
@@ -207,6 +224,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    input = _in_batch(input)
     kind = kind_of(dtypes.int64, input.device)
     raw = raw_generator(generator, input.device)
     return _sampled(raw.multinomial(input._kind.backend.to_host(input._array), num_samples, replacement), kind)
@@ -215,7 +233,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 @composite(out=True)
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in ``input``."""
-    if input.numel() and float(input.detach().min()) < 0:  # type: ignore[attr-defined]
+    if input.numel() and input._kind.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return _same_kind(input, "poisson", generator)
 
@@ -230,14 +248,14 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of shape ``input`` and rate 1."""
     sample = _same_kind(input.detach(), "gamma", generator)
-    return _gamma_sample(input, sample._array) if input.requires_grad else sample  # type: ignore[no-any-return]
+    return _gamma_sample(input, sample._array) if input.requires_grad else sample
 
 
 @composite(method=False)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet numbers of concentration ``input``."""
     sample = _same_kind(input.detach(), "dirichlet", generator)
-    return _dirichlet_sample(input, sample._array) if input.requires_grad else sample  # type: ignore[no-any-return]
+    return _dirichlet_sample(input, sample._array) if input.requires_grad else sample
 
 
 _gamma_sample = op(
@@ -269,7 +287,7 @@ def _fill(name: str, doc: str, sample: Any, *, floating: bool = True) -> None:
         shape = tuple(self._array.shape[each] for each in order)
         values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
         back = sorted(range(len(order)), key=order.__getitem__)
-        return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(*back))  # type: ignore
+        return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(*back))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
@@ -286,7 +304,7 @@ def _uniform(raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0,
 def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0, std: float = 1.0) -> Any:
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return raw.normal(shape, tensor._kind.raw_dtype, mean, std, contiguous=tensor.is_contiguous())  # type: ignore[attr-defined]
+    return raw.normal(shape, tensor._kind.raw_dtype, mean, std, contiguous=tensor.is_contiguous())
 
 
 def _random(raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any) -> Any:
@@ -300,7 +318,7 @@ def _random(raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, h
 
 def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
     if isinstance(p, Tensor):
-        p = p.expand(tensor.shape).permute(*order)._kind.backend.to_host(p.expand(tensor.shape).permute(*order)._array)  # type: ignore
+        p = p.expand(tensor.shape).permute(*order)._kind.backend.to_host(p.expand(tensor.shape).permute(*order)._array)
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return raw.bernoulli(shape, tensor._kind.raw_dtype, p)
@@ -325,7 +343,7 @@ _fill("log_normal_", "Fill with numbers whose logarithm is normal.",
 
 def _overwrite(self: Tensor, value: Tensor) -> Tensor:
     """Write values that owe nothing to the old ones; where the tensor was recorded, its history ends here."""
-    return self.copy_(value)  # type: ignore
+    return self.copy_(value)
 
 
 def _fill_(self: Tensor, value: Any) -> Tensor:
@@ -335,8 +353,8 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-        return self.copy_(value)  # type: ignore
-    return self.copy_(full((), value, dtype=self.dtype, device=self.device))  # type: ignore
+        return self.copy_(value)
+    return self.copy_(full((), value, dtype=self.dtype, device=self.device))
 
 
 def _zero_(self: Tensor) -> Tensor:
@@ -349,4 +367,4 @@ def _zero_(self: Tensor) -> Tensor:
     return self
 
 
-Tensor._overwrite, Tensor.fill_, Tensor.zero_ = _overwrite, _fill_, _zero_  # type: ignore[attr-defined]
+Tensor._overwrite, Tensor.fill_, Tensor.zero_ = _overwrite, _fill_, _zero_

@@ -61,20 +61,20 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if not isinstance(src, Tensor):
-        src = input.new_full(index.shape, src)  # type: ignore[attr-defined]
+        src = input.new_full(index.shape, src)
     elif src.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not input.ndim:
-        return scatter(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce=reduce).reshape(())  # type: ignore
+        return scatter(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce=reduce).reshape(())
     if not index.numel():
-        return input.clone()  # type: ignore[attr-defined, no-any-return]
+        return input.clone()
     _check_scatter(input, dim, index, src)
     if reduce is None:
         return _scatter(input, src, index, dim)  # type: ignore[no-any-return]
     if reduce == "add":
         return _scatter_add(input, src, index, dim)  # type: ignore[no-any-return]
     if reduce == "multiply":
-        return scatter_reduce(input, dim, index, src, "prod")  # type: ignore[no-any-return]
+        return scatter_reduce(input, dim, index, src, "prod")
     raise RuntimeError("reduce argument must be either add or multiply.")
 
 
@@ -98,24 +98,24 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     dim = wrap_dim(dim, input.ndim)
     if not input.ndim:
-        return scatter_reduce(  # type: ignore[no-any-return]
-            input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(())  # type: ignore
+        return scatter_reduce(
+            input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(())
     _check_scatter(input, dim, index, src)
-    src = src[tuple(slice(0, each) for each in index.shape)]  # type: ignore[index]
-    ones = src.new_ones(src.shape)  # type: ignore[attr-defined]
-    hits = scatter_add(input.new_zeros(input.shape), dim, index, ones)  # type: ignore[attr-defined]
+    src = src[tuple(slice(0, each) for each in index.shape)]
+    ones = src.new_ones(src.shape)
+    hits = scatter_add(input.new_zeros(input.shape), dim, index, ones)
     if not include_self:
         neutral = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
         limit = _limits(input.dtype)
         neutral = (limit[0] if reduce == "amax" else limit[1]) if neutral is None else neutral
-        input = input.masked_fill(hits > 0, neutral)  # type: ignore
+        input = input.masked_fill(hits > 0, neutral)
     if reduce == "sum":
-        return scatter_add(input, dim, index, src)  # type: ignore[no-any-return]
+        return scatter_add(input, dim, index, src)
     if reduce == "mean":
         count = hits + (1 if include_self else 0)
         count = count.clamp(min=1)
         total = scatter_add(input, dim, index, src)
-        return total / count if input.is_floating_point() else total.div(count, rounding_mode="floor")  # type: ignore
+        return total / count if input.is_floating_point() else total.div(count, rounding_mode="floor")
     return _combined(input, dim, index, src, reduce)
 
 
@@ -130,16 +130,16 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
     """Products and extremes: gather the writers of each place into a row of their own, and reduce the rows."""
     size = input.numel()
     shape = input.shape
-    place = (input.new_zeros(index.shape, dtype=dtypes.int64)) if not index.numel() else _places(index, dim, shape)  # type: ignore
+    place = (input.new_zeros(index.shape, dtype=dtypes.int64)) if not index.numel() else _places(index, dim, shape)
     order = place.argsort(stable=True)
     ordered = place[order]
     rank = _rank_among_equals(ordered)
     depth = int(rank.max()) + 1 if len(ordered) else 0
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
-    rows = input.new_full((size, depth), neutral)  # type: ignore[attr-defined]
-    rows = rows.index_put((ordered, rank), src.reshape(-1)[order])  # type: ignore
-    rows = _join(input.reshape(-1, 1), rows)  # type: ignore[attr-defined]
-    return (rows.prod(1) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)  # type: ignore
+    rows = input.new_full((size, depth), neutral)
+    rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
+    rows = _join(input.reshape(-1, 1), rows)
+    return (rows.prod(1) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
 
 
 _rank_among_equals = op(
@@ -151,14 +151,14 @@ _rank_among_equals = op(
 def _join(first: Tensor, rows: Tensor) -> Tensor:
     from .joining import cat
 
-    return cat([first, rows], 1)  # type: ignore[no-any-return]
+    return cat([first, rows], 1)
 
 
 def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
     from .._tensor import wrap
 
     xp = index._kind.backend.xp
-    return wrap(_positions(xp, index._array, dim, tuple(shape)), index._kind).reshape(-1)  # type: ignore
+    return wrap(_positions(xp, index._array, dim, tuple(shape)), index._kind).reshape(-1)
 
 
 # --- index_... ----------------------------------------------------------------------------------------------------
@@ -192,8 +192,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     dim = _check_index("index_add", input, dim, index, source)
     if not input.ndim:
         return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore
-    source = source if alpha == 1 else source * alpha  # type: ignore[assignment]
-    return input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True)  # type: ignore
+    source = source if alpha == 1 else source * alpha
+    return input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True)
 
 
 @composite(inplace=True, out=True)
@@ -201,20 +201,20 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """``input`` with the slices of ``source`` at the positions ``index`` of ``dim``."""
     dim = _check_index("index_copy", input, dim, index, source)
     if not input.ndim:
-        return source.reshape(()).clone()  # type: ignore
-    return input.index_put(_along(dim, index.reshape(-1)), source)  # type: ignore
+        return source.reshape(()).clone()
+    return input.index_put(_along(dim, index.reshape(-1)), source)
 
 
 @composite(inplace=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``input`` with ``value`` at the positions ``index`` of ``dim``."""
     dim = _check_index("index_fill", input, dim, index, None)
-    value = value if isinstance(value, Tensor) else input.new_full((), value)  # type: ignore[attr-defined]
+    value = value if isinstance(value, Tensor) else input.new_full((), value)
     if value.ndim:
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
     if not input.ndim:
         return value.to(input.dtype).clone()  # type: ignore
-    return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))  # type: ignore
+    return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))
 
 
 @composite(inplace=True)
@@ -254,8 +254,8 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     dim = _check_index("index_reduce", input, dim, index, source)
     shape = [1] * input.ndim
     shape[dim] = index.numel()
-    spread = index.reshape(shape).expand_as(source)  # type: ignore[attr-defined]
-    return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)  # type: ignore[no-any-return]
+    spread = index.reshape(shape).expand_as(source)
+    return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)
 
 
 # --- as if flattened ----------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write ``source`` at the positions ``index`` of the flattened tensor, in place."""
-    return self._assign(put(self.clone(), index, source, accumulate)) if not self.requires_grad else _recorded_put(  # type: ignore
+    return self._assign(put(self.clone(), index, source, accumulate)) if not self.requires_grad else _recorded_put(
         self, index, source, accumulate)  # fmt: skip
 
 
@@ -284,11 +284,11 @@ def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool)
 @composite
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``source`` at the positions ``index`` of the flattened tensor."""
-    flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)  # type: ignore
-    return flat.reshape(input.shape)  # type: ignore[no-any-return]
+    flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(input.shape)
 
 
-Tensor.put_ = _put_  # type: ignore[attr-defined]
+Tensor.put_ = _put_
 
 
 @composite(out=True)
@@ -297,7 +297,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}")
     if dim is None:
-        return input.reshape(-1).gather(0, indices.reshape(-1))  # type: ignore
+        return input.reshape(-1).gather(0, indices.reshape(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
                            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")  # fmt: skip
@@ -311,7 +311,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     common = list(broadcast_shapes(shape, others))
     wide, narrow = list(common), list(common)
     wide[dim], narrow[dim] = input.shape[dim], indices.shape[dim]
-    return input.expand(wide).gather(dim, indices.expand(narrow))  # type: ignore
+    return input.expand(wide).gather(dim, indices.expand(narrow))
 
 
 @composite(inplace=True)
@@ -323,10 +323,10 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.legacy_name} and "
                            f"{source.dtype.legacy_name}")  # fmt: skip
     input, mask = broadcast_tensors(input, mask)
-    count = int(mask.sum())  # type: ignore[attr-defined]
+    count = int(mask.sum())
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
-    return input.index_put((mask,), source.reshape(-1)[:count])  # type: ignore
+    return input.index_put((mask,), source.reshape(-1)[:count])
 
 
 # --- views put back -----------------------------------------------------------------------------------------------
@@ -336,9 +336,9 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
     if part(input).shape != src.shape:
         raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
                            f"{list(part(input).shape)}")  # fmt: skip
-    made = input.clone()  # type: ignore[attr-defined]
+    made = input.clone()
     part(made).copy_(src)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 @composite

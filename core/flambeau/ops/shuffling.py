@@ -33,9 +33,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
                            f"but input.size(-3)={channels} is not divisible by {r * r}")  # fmt: skip
     n = len(lead)
-    split = input.reshape(*lead, channels // (r * r), r, r, height, width)  # type: ignore[attr-defined]
+    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*lead, channels // (r * r), height * r, width * r)  # type: ignore[no-any-return]
+    return moved.reshape(*lead, channels // (r * r), height * r, width * r)
 
 
 @composite(method=False)
@@ -49,9 +49,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={length} "
                                f"is not divisible by {r}")  # fmt: skip
     n = len(lead)
-    split = input.reshape(*lead, channels, height // r, r, width // r, r)  # type: ignore[attr-defined]
+    split = input.reshape(*lead, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*lead, channels * r * r, height // r, width // r)  # type: ignore[no-any-return]
+    return moved.reshape(*lead, channels * r * r, height // r, width // r)
 
 
 @composite(method=False)
@@ -64,5 +64,5 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     batch, channels, *space = input.shape
     if channels % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
-    split = input.reshape(batch, groups, channels // groups, *space)  # type: ignore[attr-defined]
-    return split.transpose(1, 2).reshape(input.shape)  # type: ignore[no-any-return]
+    split = input.reshape(batch, groups, channels // groups, *space)
+    return split.transpose(1, 2).reshape(input.shape)

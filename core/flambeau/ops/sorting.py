@@ -20,7 +20,7 @@ def _sort_forward(xp: Any, input: Any, /, dim: int, descending: bool) -> Any:
 _RESULTS: dict[str, Any] = {"results": ("values", "indices"), "result_promotions": ("same", "index"), "public": False, "method": False}
 _sort = op(
     "sort", _sort_forward, **_RESULTS,
-    joint=lambda F, g, out, input_shape, dim: (select_backward(F, g[0], out[1], input_shape, dim, True),),
+    joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     """
     if not input.ndim:
         wrap_dim(dim, 0)
-        return _named("sort", input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+        return _named("sort", input.clone(), input.new_zeros((), dtype=dtypes.int64))
     return _sort(input, wrap_dim(dim, input.ndim), descending)
 
 
@@ -63,7 +63,7 @@ def _topk_forward(xp: Any, input: Any, /, k: int, dim: int, largest: bool) -> An
 
 _topk = op(
     "topk", _topk_forward, **_RESULTS,
-    joint=lambda F, g, out, input_shape, dim: (select_backward(F, g[0], out[1], input_shape, dim, True),),
+    joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
-        return _named("topk", input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+        return _named("topk", input.clone(), input.new_zeros((), dtype=dtypes.int64))
     return _topk(input, k, dim, largest)
 
 
@@ -103,7 +103,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
     if not input.ndim:
-        return _named("kthvalue", input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+        return _named("kthvalue", input.clone(), input.new_zeros((), dtype=dtypes.int64))
     return _at_rank("kthvalue", input, k - 1, dim, keepdim)
 
 
@@ -122,17 +122,17 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     if dim is None:
         if not input.numel():
-            return input.new_full((), float("nan"))  # type: ignore[attr-defined]
-        return _median(name, input.reshape(-1), 0, False)[0]  # type: ignore[attr-defined]
+            return input.new_full((), float("nan"))
+        return _median(name, input.reshape(-1), 0, False)[0]
     if not input.ndim:
         wrap_dim(dim, 0)
-        return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+        return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))
     dim = wrap_dim(dim, input.ndim)
     values, indices = sort(input, dim)
     length = input.shape[dim]
     if not length:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-    missing = input.detach().isnan().sum(dim, keepdim=True)  # type: ignore[attr-defined]
+    missing = input.detach().isnan().sum(dim, keepdim=True)
     if name == "nanmedian":
         rank = (length - missing - 1).clamp(min=0) // 2
     else:
@@ -146,9 +146,9 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along ``dim`` (the smallest of several), and its last place."""
     if not input.ndim:
         wrap_dim(dim, 0)
-        return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+        return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
     dim = wrap_dim(dim, input.ndim)
-    rows = input.movedim(dim, -1)  # type: ignore[attr-defined]
+    rows = input.movedim(dim, -1)
     counts = (rows.unsqueeze(-1) == rows.unsqueeze(-2)).sum(-1)
     best = counts == counts.amax(-1, keepdim=True)
     smallest = rows.detach().masked_fill(~best, _largest(input.dtype)).amin(-1, keepdim=True)
@@ -200,13 +200,13 @@ def _running_extreme(name: str, of_two: str) -> Any:
 
     record = op(
         name, forward, **_RESULTS,
-        joint=lambda F, g, out, input_shape, dim: (select_backward(F, g[0], out[1], input_shape, dim, True),),
+        joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
     )  # fmt: skip
 
     def function(input: Tensor, dim: int) -> Any:
         if not input.ndim:
             wrap_dim(dim, 0)
-            return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))  # type: ignore[attr-defined]
+            return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))
         return record(input, wrap_dim(dim, input.ndim))
 
     function.__name__ = function.__qualname__ = name
@@ -243,14 +243,14 @@ def searchsorted(
                            f"tensor and input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and "
                            f"input value tensor {list(values.shape)}")  # fmt: skip
     if sorter is not None:
-        sorted_sequence = sorted_sequence.gather(-1, sorter)  # type: ignore[attr-defined]
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
     after = right or side == "right"
-    rows, wanted = sorted_sequence.unsqueeze(-2), values.unsqueeze(-1)  # type: ignore[attr-defined]
+    rows, wanted = sorted_sequence.unsqueeze(-2), values.unsqueeze(-1)
     if sorted_sequence.ndim == 1:
         found = _search(sorted_sequence, values, "right" if after else "left")
     else:
         found = ((rows <= wanted) if after else (rows < wanted)).sum(-1)
-    return found.to(dtypes.int32 if out_int32 else dtypes.int64)  # type: ignore[attr-defined, no-any-return]
+    return found.to(dtypes.int32 if out_int32 else dtypes.int64)  # type: ignore[no-any-return]
 
 
 _search = op(
@@ -265,7 +265,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """The number of the bucket between ``boundaries`` that each element falls into."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right)  # type: ignore[no-any-return]
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 # --- what is found once -------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def unique(
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
-    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)  # type: ignore
+    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)
     order = _lexicographic(rows)
     ordered = rows[order]
     starts = _starts(ordered)
@@ -294,7 +294,7 @@ def unique(
 @composite
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices of ``dim``) without immediate repetitions."""
-    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)  # type: ignore
+    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)
     values, inverse, counts = _groups(rows, _starts(rows))
     return _unique_result(input, values, inverse, counts, return_inverse, return_counts, dim)
 
@@ -303,7 +303,7 @@ def _lexicographic(rows: Tensor) -> Tensor:
     """The order of rows by their first element, then their second, and so on."""
     order = _counting(rows.shape[0], rows)
     for column in reversed(range(rows.shape[1])):
-        order = order[argsort(rows[order, column], stable=True)]  # type: ignore[index]
+        order = order[argsort(rows[order, column], stable=True)]
     return order
 
 
@@ -311,27 +311,27 @@ def _starts(rows: Tensor) -> Tensor:
     """Where a row differs from the one before."""
     from .joining import cat
 
-    first = rows.new_ones(min(len(rows), 1), dtype=dtypes.bool_)  # type: ignore[attr-defined]
-    return cat([first, (rows[1:] != rows[:-1]).any(1)])  # type: ignore
+    first = rows.new_ones(min(len(rows), 1), dtype=dtypes.bool_)
+    return cat([first, (rows[1:] != rows[:-1]).any(1)])
 
 
 def _groups(rows: Tensor, starts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     from .joining import cat
 
-    places = starts.nonzero().reshape(-1)  # type: ignore[attr-defined]
-    inverse = starts.cumsum(0) - 1  # type: ignore[attr-defined]
+    places = starts.nonzero().reshape(-1)
+    inverse = starts.cumsum(0) - 1
     counts = cat([places[1:], places.new_full((1,), len(rows))]) - places if len(places) else places
-    return rows[places], inverse, counts  # type: ignore[index]
+    return rows[places], inverse, counts
 
 
 def _unique_result(
     input: Tensor, values: Tensor, inverse: Tensor, counts: Tensor, return_inverse: bool, return_counts: bool, dim: int | None
 ) -> Any:
     if dim is None:
-        values, inverse = values.reshape(-1), inverse.reshape(input.shape)  # type: ignore[attr-defined]
+        values, inverse = values.reshape(-1), inverse.reshape(input.shape)
     else:
         rest = [n for each, n in enumerate(input.shape) if each != wrap_dim(dim, input.ndim)]
-        values = values.reshape(len(values), *rest).movedim(0, dim)  # type: ignore[attr-defined]
+        values = values.reshape(len(values), *rest).movedim(0, dim)
     result = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
     return result if len(result) > 1 else values
 
@@ -342,5 +342,5 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     from ..creation import as_tensor
 
     elements, test_elements = as_tensor(elements), as_tensor(test_elements)
-    found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)  # type: ignore[attr-defined]
+    found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
     return ~found if invert else found  # type: ignore[no-any-return]

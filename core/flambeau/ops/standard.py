@@ -9,7 +9,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-__all__ = ["look", "overwrite", "put"]
+__all__ = ["extremes", "look", "overwrite", "put"]
+
+
+def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
+    """The smallest and the largest element of an array; in the whole batch, where it has one."""
+    xp, array = getattr(xp, "inner", xp), getattr(array, "raw", array)
+    return xp.min(array), xp.max(array)
 
 
 def look(xp: Any, array: Any, index: Any) -> Any:
@@ -95,8 +101,9 @@ def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
             raise IndexError(f"index {item} is out of bounds for axis {axis} with size {length}")
         return item % length
     item = xp.astype(item, xp.int64)
-    if prod(item.shape) and (int(xp.max(item)) >= length or int(xp.min(item)) < -length):
-        bad = int(xp.max(item)) if int(xp.max(item)) >= length else int(xp.min(item))
+    smallest, largest = extremes(xp, item) if prod(item.shape) else (0, 0)
+    if largest >= length or smallest < -length:
+        bad = largest if largest >= length else smallest
         raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
     return xp.where(item < 0, item + length, item)
 

@@ -18,25 +18,25 @@ from .views import wrap_dim
 @composite(out=True)
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-    return input.masked_fill(input.isnan(), 0).sum(dim, keepdim, dtype=dtype)  # type: ignore
+    return input.masked_fill(input.isnan(), 0).sum(dim, keepdim, dtype=dtype)
 
 
 @composite(out=True)
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
-    count = (~input.isnan()).sum(dim, keepdim)  # type: ignore
-    return nansum(input, dim, keepdim, dtype=dtype) / count  # type: ignore
+    count = (~input.isnan()).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
 @composite(out=True)
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
     if input.dtype.category < dtypes.FLOATING:
-        return input.clone()  # type: ignore
+        return input.clone()
     limits = dtypes.finfo(input.dtype)
-    made = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)  # type: ignore
+    made = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)
     made = made.masked_fill(input == math.inf, limits.max if posinf is None else posinf)
-    return made.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)  # type: ignore
+    return made.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)
 
 
 def _nan_to_num_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -46,7 +46,7 @@ def _nan_to_num_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return in_place("nan_to_num", nan_to_num)(self, *args, **kwargs)
 
 
-Tensor.nan_to_num_ = _nan_to_num_  # type: ignore[attr-defined]
+Tensor.nan_to_num_ = _nan_to_num_
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 @composite
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero."""
-    return (input != 0).sum(dim)  # type: ignore
+    return (input != 0).sum(dim)
 
 
 @composite
@@ -73,7 +73,7 @@ def argwhere(input: Tensor) -> Tensor:
 @composite(out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """``size`` rows of :func:`nonzero`, filled up with ``fill_value``."""
-    found = input.nonzero()[:size]  # type: ignore
+    found = input.nonzero()[:size]
     made = found.new_full((size, input.ndim), fill_value)
     made[: len(found)] = found
     return made  # type: ignore[no-any-return]
@@ -84,17 +84,17 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
     if input.dtype.category > dtypes.INTEGER:
         raise NotImplementedError(f'"bincount_cpu" not implemented for \'{input.dtype.legacy_name}\'')
-    if input.ndim != 1 or (input.numel() and int(input.min()) < 0):  # type: ignore
+    if input.ndim != 1 or (input.numel() and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    size = max(minlength, int(input.max()) + 1 if input.numel() else 0)  # type: ignore
+    size = max(minlength, int(input.max()) + 1 if input.numel() else 0)
     if weights is None:
-        return input.new_zeros(size, dtype=dtypes.int64).index_add(0, input.long(), input.new_ones(len(input), dtype=dtypes.int64))  # type: ignore
-    weights = weights if weights.dtype is dtypes.float32 else weights.double()  # type: ignore
-    return weights.new_zeros(size).index_add(0, input.long(), weights)  # type: ignore
+        return input.new_zeros(size, dtype=dtypes.int64).index_add(0, input.long(), input.new_ones(len(input), dtype=dtypes.int64))
+    weights = weights if weights.dtype is dtypes.float32 else weights.double()
+    return weights.new_zeros(size).index_add(0, input.long(), weights)
 
 
 # --- histograms ---------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @composite(out=True)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal parts of ``[min, max]`` (of the data's range if both are 0)."""
-    flat = input.detach().reshape(-1)  # type: ignore
+    flat = input.detach().reshape(-1)
     if min == max == 0 and flat.numel():
         min, max = float(flat.min()), float(flat.max())
     if min == max:
@@ -112,20 +112,20 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError("torch.histc: max must be larger than min")
     inside = flat[(flat >= min) & (flat <= max)]
     place = ((inside - min) / (max - min) * bins).floor().clamp(0, bins - 1).long()
-    return bincount(place, minlength=bins).to(input.dtype)  # type: ignore
+    return bincount(place, minlength=bins).to(input.dtype)
 
 
 @composite(out=True)
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """Counts (or weights, or densities) in bins, and the edges of the bins: a number of equal ones, or edges given."""
-    counts, edges = _histogram_dd(input.reshape(-1, 1), [bins], range, weight, density)  # type: ignore
+    counts, edges = _histogram_dd(input.reshape(-1, 1), [bins], range, weight, density)
     return make("histogram", ("hist", "bin_edges"))((counts, edges[0]))
 
 
 @composite(method=False)
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """A histogram of points: the last dimension of ``input`` holds their coordinates."""
-    points = input.reshape(-1, input.shape[-1])  # type: ignore
+    points = input.reshape(-1, input.shape[-1])
     bins = [bins] * input.shape[-1] if isinstance(bins, int) else list(bins)
     return make("histogramdd", ("hist", "bin_edges"))(_histogram_dd(points, bins, range, weight, density))
 
@@ -135,7 +135,7 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
 
     edges, places, inside = [], [], None
     for axis, given in enumerate(bins):
-        column = points[:, axis].contiguous()  # type: ignore
+        column = points[:, axis].contiguous()
         if isinstance(given, Tensor):
             edge = given
         else:
@@ -152,11 +152,11 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
         edges.append(edge)
         places.append(place)
     shape = [len(edge) - 1 for edge in edges]
-    flat = points.new_zeros(len(points), dtype=dtypes.int64)  # type: ignore
+    flat = points.new_zeros(len(points), dtype=dtypes.int64)
     for place, size in zip(places, shape, strict=True):
         flat = flat * size + place
-    weights = points.new_ones(len(points)) if weight is None else weight.reshape(-1)  # type: ignore
-    counts = points.new_zeros(math.prod(shape)).index_add(0, flat[inside], weights[inside]).reshape(shape)  # type: ignore
+    weights = points.new_ones(len(points)) if weight is None else weight.reshape(-1)
+    counts = points.new_zeros(math.prod(shape)).index_add(0, flat[inside], weights[inside]).reshape(shape)
     if density:
         volume = counts.new_ones(())
         for axis, edge in enumerate(edges):
@@ -182,13 +182,13 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if given.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if given.numel() and not bool(((given >= 0) & (given <= 1)).all()):  # type: ignore
+    if given.numel() and not bool(((given >= 0) & (given <= 1)).all()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
-    rows = input.reshape(-1) if dim is None else input.movedim(dim, -1)  # type: ignore
+    rows = input.reshape(-1) if dim is None else input.movedim(dim, -1)
     ordered = rows.sort(-1)[0]
     missing = rows.detach().isnan().sum(-1, keepdim=True)
     length = rows.shape[-1] - missing if skip_nan else rows.shape[-1] + missing * 0
-    rank = given.reshape(-1) * (length - 1).clamp(min=0)  # type: ignore
+    rank = given.reshape(-1) * (length - 1).clamp(min=0)
     found = _at_ranks(ordered, rank, interpolation)
     found = found.masked_fill((missing > 0) if not skip_nan else (length == 0), math.nan)
     if dim is None and keepdim:
@@ -196,17 +196,17 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     else:
         found = found.movedim(-1, 0)
         found = found.unsqueeze(wrap_dim(dim, input.ndim) + 1) if keepdim and dim is not None else found
-    return found if given.ndim else found.squeeze(0)  # type: ignore[no-any-return]
+    return found if given.ndim else found.squeeze(0)
 
 
 def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
     if interpolation == "nearest":
-        return ordered.gather(-1, rank.round().long())  # type: ignore
-    low, high = rank.floor(), rank.ceil()  # type: ignore
-    below, above = ordered.gather(-1, low.long()), ordered.gather(-1, high.long())  # type: ignore
+        return ordered.gather(-1, rank.round().long())
+    low, high = rank.floor(), rank.ceil()
+    below, above = ordered.gather(-1, low.long()), ordered.gather(-1, high.long())
     if interpolation in ("lower", "higher"):
-        return below if interpolation == "lower" else above  # type: ignore[no-any-return]
-    return below.lerp(above, rank - low if interpolation == "linear" else (rank - low) * 0 + 0.5)  # type: ignore
+        return below if interpolation == "lower" else above
+    return below.lerp(above, rank - low if interpolation == "linear" else (rank - low) * 0 + 0.5)
 
 
 @composite(out=True)
@@ -229,7 +229,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     """The covariance matrix of variables (rows) observed together (columns), with frequency and importance weights."""
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
-    x = input.reshape(1, -1) if input.ndim < 2 else input  # type: ignore
+    x = input.reshape(1, -1) if input.ndim < 2 else input
     if x.dtype.category < dtypes.FLOATING:
         x = x.to(dtypes.get_default_dtype())
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
@@ -238,13 +238,13 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         mean, total = x.mean(1, keepdim=True), count
         divisor = count - correction
     else:
-        total = weights.sum()  # type: ignore
+        total = weights.sum()
         mean = (x * weights).sum(1, keepdim=True) / total
-        divisor = total - correction * ((weights * aweights).sum() / total if aweights is not None else 1)  # type: ignore
+        divisor = total - correction * ((weights * aweights).sum() / total if aweights is not None else 1)
     centred = x - mean
     product = (centred if weights is None else centred * weights) @ centred.t().conj()
     made = product / (divisor.clamp(min=0) if isinstance(divisor, Tensor) else max(divisor, 0))
-    return made.squeeze() if input.ndim < 2 else made  # type: ignore[no-any-return]
+    return made.squeeze() if input.ndim < 2 else made
 
 
 @composite
@@ -252,9 +252,9 @@ def corrcoef(input: Tensor) -> Tensor:
     """The correlation matrix of variables (rows) observed together (columns)."""
     c = cov(input)
     if not c.ndim:
-        return c / c  # type: ignore[no-any-return]
-    deviation = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()  # type: ignore
-    return (c / deviation.unsqueeze(1) / deviation).clamp(-1, 1) if not c.is_complex() else c / deviation.unsqueeze(1) / deviation  # type: ignore
+        return c / c
+    deviation = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()
+    return (c / deviation.unsqueeze(1) / deviation).clamp(-1, 1) if not c.is_complex() else c / deviation.unsqueeze(1) / deviation
 
 
 # --- norms and distances ------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def corrcoef(input: Tensor) -> Tensor:
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     if dtype is not None:
-        input = input.to(dtype)  # type: ignore
+        input = input.to(dtype)
     if p == "nuc":
         from ..linalg import matrix_norm
 
@@ -282,7 +282,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 @composite
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference."""
-    return norm(input - other, p)  # type: ignore[no-any-return]
+    return norm(input - other, p)
 
 
 @composite(inplace=True, out=True)
@@ -294,7 +294,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(each for each in range(input.ndim) if each != dim)
     size = norm(input, p, others, True)
     factor = (maxnorm / (size + 1e-7)).masked_fill(size <= maxnorm, 1.0)
-    return input * factor  # type: ignore[return-value]
+    return input * factor
 
 
 # --- differences and areas ----------------------------------------------------------------------------------------
@@ -314,27 +314,27 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     for _ in range(min(n, made.shape[dim])):
         after, before = made.narrow(dim, 1, made.shape[dim] - 1), made.narrow(dim, 0, made.shape[dim] - 1)
         made = after ^ before if made.dtype is dtypes.bool_ else after - before
-    return made.clone() if made is input else made  # type: ignore
+    return made.clone() if made is input else made
 
 
 def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
     if x is None:
         return 1 if dx is None else dx
-    spaces = x.diff(dim=-1 if x.ndim == 1 else dim)  # type: ignore
+    spaces = x.diff(dim=-1 if x.ndim == 1 else dim)
     return spaces.reshape((-1,) + (1,) * (y.ndim - 1 - wrap_dim(dim, y.ndim))) if x.ndim == 1 else spaces
 
 
 @composite(method=False, aliases=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
-    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)  # type: ignore
+    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
     return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore
 
 
 @composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
-    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)  # type: ignore
+    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
     return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore
 
 
@@ -355,13 +355,13 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     n = input.shape[dim]
     if n < edge_order + 1:
         raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-    x = space if isinstance(space, Tensor) else arange(n, device=input.device).to(input.dtype if input.is_floating_point()  # type: ignore
+    x = space if isinstance(space, Tensor) else arange(n, device=input.device).to(input.dtype if input.is_floating_point()
                                                                                     else dtypes.float32) * space  # fmt: skip
     x = x.reshape((-1,) + (1,) * (input.ndim - 1 - dim))
     h = x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)
-    slope = (input.narrow(dim, 1, n - 1) - input.narrow(dim, 0, n - 1)) / h  # type: ignore
+    slope = (input.narrow(dim, 1, n - 1) - input.narrow(dim, 0, n - 1)) / h
     if n == 2:
-        return cat([slope, slope], dim)  # type: ignore[no-any-return]
+        return cat([slope, slope], dim)
     left, right = slope.narrow(dim, 0, n - 2), slope.narrow(dim, 1, n - 2)
     h0, h1 = h.narrow(0, 0, n - 2), h.narrow(0, 1, n - 2)
     middle = (left * h1 + right * h0) / (h0 + h1)
@@ -369,7 +369,7 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     if edge_order == 2:
         first = first + (first - slope.narrow(dim, 1, 1)) * h.narrow(0, 0, 1) / (h.narrow(0, 0, 1) + h.narrow(0, 1, 1))
         last = last + (last - slope.narrow(dim, n - 3, 1)) * h.narrow(0, n - 2, 1) / (h.narrow(0, n - 2, 1) + h.narrow(0, n - 3, 1))
-    return cat([first, middle, last], dim)  # type: ignore[no-any-return]
+    return cat([first, middle, last], dim)
 
 
 # --- running sums in logarithms -----------------------------------------------------------------------------------
@@ -404,5 +404,5 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The running ``log(sum(exp))`` along ``dim``."""
     if not input.ndim:
         wrap_dim(dim, 0)
-        return input.clone()  # type: ignore
+        return input.clone()
     return _logcumsumexp(input, wrap_dim(dim, input.ndim))  # type: ignore[no-any-return]

@@ -98,7 +98,7 @@ def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
         RuntimeError: the shape does not fit, or the memory is not laid out for it.
     """
     if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
-        return _view_dtype(self, dtype or shape[0])  # type: ignore[no-any-return]
+        return _view_dtype(self, dtype or shape[0])
     wanted = as_shape(shape)
     try:
         return _reshaped(self, wanted)  # type: ignore[no-any-return]
@@ -107,7 +107,7 @@ def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
         raise _cannot_view(self) from None
 
 
-Tensor.view, Tensor.reshape = _view_method, _reshape_method  # type: ignore[attr-defined]
+Tensor.view, Tensor.reshape = _view_method, _reshape_method
 
 
 def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
@@ -170,7 +170,7 @@ def _expand_method(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
     return _expanded(self, tuple(result))  # type: ignore[no-any-return]
 
 
-Tensor.expand = _expand_method  # type: ignore[attr-defined]
+Tensor.expand = _expand_method
 
 
 @composite
@@ -256,7 +256,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 @composite
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, contiguous."""
-    return _reshape_method(input.contiguous(), (-1,))  # type: ignore[attr-defined]
+    return _reshape_method(input.contiguous(), (-1,))
 
 
 # --- order of dimensions ------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def _permute_method(self: Tensor, *dims: Any) -> Tensor:
     return _permuted(self, order)  # type: ignore[no-any-return]
 
 
-Tensor.permute = _permute_method  # type: ignore[attr-defined]
+Tensor.permute = _permute_method
 
 
 def _transpose_forward(xp: Any, input: Any, /, dim0: int, dim1: int) -> Any:
@@ -324,19 +324,19 @@ def _reversed_dims(self: Tensor) -> Tensor:
 def _matrix_transpose(self: Tensor) -> Tensor:
     if self._array.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor.")
-    return transpose(self, -2, -1)  # type: ignore[no-any-return]
+    return transpose(self, -2, -1)
 
 
-Tensor.T = property(_reversed_dims)  # type: ignore[attr-defined]
-Tensor.mT = property(_matrix_transpose)  # type: ignore[attr-defined]
-Tensor.H = property(lambda self: _t(self).conj())  # type: ignore[attr-defined]
-Tensor.mH = property(lambda self: _matrix_transpose(self).conj())  # type: ignore[attr-defined]
+Tensor.T = property(_reversed_dims)
+Tensor.mT = property(_matrix_transpose)
+Tensor.H = property(lambda self: _t(self).conj())
+Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 
 
 @composite
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of matrices."""
-    return _matrix_transpose(input).conj()  # type: ignore
+    return _matrix_transpose(input).conj()
 
 
 @composite(aliases=("moveaxis",))
@@ -428,7 +428,7 @@ def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, s
 @composite(aliases=("unsafe_split_with_sizes",))
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive slices of ``dim``, of the sizes listed."""
-    return split(input, list(split_sizes), dim)  # type: ignore[no-any-return]
+    return split(input, list(split_sizes), dim)
 
 
 @composite
@@ -441,8 +441,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     dim = wrap_dim(dim, input._array.ndim)
     length = input._array.shape[dim]
     if not length:
-        return split(input, [0] * chunks, dim)  # type: ignore[no-any-return]
-    return split(input, -(-length // chunks), dim)  # type: ignore[no-any-return]
+        return split(input, [0] * chunks, dim)
+    return split(input, -(-length // chunks), dim)
 
 
 def _unbind_forward(xp: Any, input: Any, /, dim: int = 0) -> list[Any]:
@@ -600,7 +600,7 @@ op(
 def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all windows of length ``size``, ``step`` apart, along a dimension; they become the last one."""
     if not self.ndim:
-        return _unfold_method(self.reshape(1), 0, size, step).reshape(size)  # type: ignore[attr-defined, no-any-return]
+        return _unfold_method(self.reshape(1), 0, size, step).reshape(size)
     dim = wrap_dim(dimension, self.ndim)
     if size > self.shape[dim]:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
@@ -609,7 +609,7 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
     return _unfolded(self, dim, size, step, self._kind.backend)  # type: ignore[no-any-return]
 
 
-Tensor.unfold = _unfold_method  # type: ignore[attr-defined]
+Tensor.unfold = _unfold_method
 
 
 # --- in place: the tensor becomes another view of its memory ------------------------------------------------------

@@ -84,12 +84,12 @@ def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """The Bartlett window, a triangle that ends in zeros."""
-    return _window("bartlett", M, lambda n, length: 1 - (n * (2 / length) - 1).abs(), sym=sym, **options)  # type: ignore
+    return _window("bartlett", M, lambda n, length: 1 - (n * (2 / length) - 1).abs(), sym=sym, **options)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """Half a period of a sine."""
-    return _window("cosine", M, lambda n, length: ((n + 0.5) * (math.pi / (length + 1))).sin(), sym=sym, **options)  # type: ignore
+    return _window("cosine", M, lambda n, length: ((n + 0.5) * (math.pi / (length + 1))).sin(), sym=sym, **options)
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
@@ -100,7 +100,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
         raise ValueError("Center must be None for symmetric windows")
 
     def shape(n: Tensor, length: float) -> Tensor:
-        return (-(n - (length / 2 if center is None else center)).abs() / tau).exp()  # type: ignore
+        return (-(n - (length / 2 if center is None else center)).abs() / tau).exp()
 
     return _window("exponential", M, shape, sym=sym, **options)
 
@@ -109,7 +109,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
     """``exp(-(n / std)**2 / 2)``, ``n`` counted from the middle."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    return _window("gaussian", M, lambda n, length: (((n - length / 2) / std) ** 2 * -0.5).exp(), sym=sym, **options)  # type: ignore
+    return _window("gaussian", M, lambda n, length: (((n - length / 2) / std) ** 2 * -0.5).exp(), sym=sym, **options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
@@ -119,6 +119,6 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
 
     def shape(n: Tensor, length: float) -> Tensor:
         t = n * (2 / length) - 1
-        return (beta * (1 - t * t).clamp(0).sqrt()).i0() / (n.new_tensor(beta)).i0()  # type: ignore
+        return (beta * (1 - t * t).clamp(0).sqrt()).i0() / (n.new_tensor(beta)).i0()
 
     return _window("kaiser", M, shape, sym=sym, **options)

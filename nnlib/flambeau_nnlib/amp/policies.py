@@ -77,7 +77,8 @@ def operation_name(function: Callable) -> str:
     if name.startswith("__"):
         name = name.strip("_")
         return _OPERATORS.get(name, name)
-    family = (getattr(function, "__module__", None) or "").rpartition(".")[2]
-    if family in ("fft", "linalg") and not name.startswith(family):
-        return f"{family}_{name}"
+    modules = (getattr(function, "__module__", None) or "").split(".")
+    for family in ("fft", "linalg"):
+        if family in modules and not name.startswith(family):
+            return f"{family}_{name}"
     return name

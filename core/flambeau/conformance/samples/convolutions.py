@@ -1,0 +1,163 @@
+"""Linear maps, convolutions and their transposes, windows unfolded and folded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from .sample import FLOATS, Bad, Sample, real
+
+__all__ = ["BAD", "SAMPLES"]
+
+Sizes = Sequence[int]
+
+
+def _all(n: int, value: Any) -> tuple[int, ...]:
+    return (value,) * n if isinstance(value, int) else tuple(value)
+
+
+def _padded(np: Any, x: Any, padding: Sizes) -> Any:
+    return np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+
+
+def convolve(np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+    """The sum over every place in the window, written as it is defined."""
+    n = x.ndim - 2
+    stride, padding, dilation = _all(n, stride), _all(n, padding), _all(n, dilation)
+    x = _padded(np, x, padding)
+    size = [(x.shape[2 + i] - dilation[i] * (w.shape[2 + i] - 1) - 1) // stride[i] + 1 for i in range(n)]
+    made = np.zeros((len(x), len(w), *size))
+    ins, outs = w.shape[1], len(w) // groups
+    for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
+        spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, size, stride, strict=True))
+        seen = x[(slice(None), slice(g * ins, (g + 1) * ins), *spots)]
+        made[:, g * outs : (g + 1) * outs] += np.einsum("nc...,oc->no...", seen, w[(slice(g * outs, (g + 1) * outs), slice(None), *place)])
+    return made if b is None else made + b.reshape(-1, *(1,) * n)
+
+
+def transpose(
+    np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1
+) -> Any:
+    """Every element adds its share to a window of the result."""
+    n = x.ndim - 2
+    stride, padding, dilation, more = _all(n, stride), _all(n, padding), _all(n, dilation), _all(n, output_padding)
+    space = x.shape[2:]
+    reach = [(space[i] - 1) * stride[i] + dilation[i] * (w.shape[2 + i] - 1) + 1 + more[i] for i in range(n)]
+    made = np.zeros((len(x), w.shape[1] * groups, *reach))
+    ins, outs = len(w) // groups, w.shape[1]
+    for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
+        spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, space, stride, strict=True))
+        share = np.einsum("nc...,co->no...", x[:, g * ins : (g + 1) * ins], w[(slice(g * ins, (g + 1) * ins), slice(None), *place)])
+        made[(slice(None), slice(g * outs, (g + 1) * outs), *spots)] += share
+    inside = tuple(slice(p, length - p) for p, length in zip(padding, reach, strict=True))
+    made = made[(slice(None), slice(None), *inside)]
+    return made if b is None else made + b.reshape(-1, *(1,) * n)
+
+
+def _columns(np: Any, x: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+    x = _padded(np, x, padding)
+    size = [(x.shape[2 + i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
+    columns = [x[:, :, i * dilation[0] :, j * dilation[1] :][:, :, :: stride[0], :: stride[1]][:, :, : size[0], : size[1]]
+               for i in range(kernel[0]) for j in range(kernel[1])]  # fmt: skip
+    return np.stack(columns, 2).reshape(len(x), -1, size[0] * size[1])
+
+
+def _folded(np: Any, columns: Any, shape: Sizes, *geometry: Any) -> Any:
+    """The adjoint of unfolding, by its matrix."""
+    length = shape[1] * shape[2] * shape[3]
+    basis = np.eye(length).reshape(length, *shape[1:])
+    matrix = _columns(np, basis, *geometry).reshape(length, -1)
+    return (columns.reshape(len(columns), -1) @ matrix.T).reshape(len(columns), *shape[1:])
+
+
+def _conv(n: int, x: Sizes, w: Sizes, bias: bool = True, dtypes: Any = FLOATS, **options: Any) -> Sample:
+    inputs = [real(*x), real(*w), *([real(w[0])] if bias else [])]
+    return Sample(
+        f"nn.functional.conv{n}d", lambda torch, *given: getattr(torch.nn.functional, f"conv{n}d")(*given, **options), inputs,
+        lambda np, *given: convolve(np, *given, **options), dtypes, atol=1e-3 if "float16" in dtypes else 0.0,
+    )  # fmt: skip
+
+
+def _transposed(n: int, x: Sizes, w: Sizes, outputs: int, **options: Any) -> Sample:
+    return Sample(
+        f"nn.functional.conv_transpose{n}d",
+        lambda torch, *given: getattr(torch.nn.functional, f"conv_transpose{n}d")(*given, **options), [real(*x), real(*w), real(outputs)],
+        lambda np, *given: transpose(np, *given, **options), FLOATS, atol=1e-3,
+    )  # fmt: skip
+
+
+_WINDOWS = {"kernel_size": (2, 3), "dilation": (2, 1), "padding": (1, 2), "stride": (2, 1)}
+_ORDER = ("kernel_size", "dilation", "padding", "stride")
+
+SAMPLES = [
+    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [real(3, 4), real(2, 4), real(2)],
+           lambda np, x, w, b: x @ w.T + b, (*FLOATS, "int64")),
+    Sample("nn.functional.linear", lambda torch, x, w: torch.nn.functional.linear(x, w), [real(2, 3, 4), real(2, 4)],
+           lambda np, x, w: x @ w.T),
+    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [real(2, 0, 4), real(2, 4), real(2)],
+           lambda np, x, w, b: x @ w.T + b),
+    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [real(4), real(2, 4), real(2)],
+           lambda np, x, w, b: x @ w.T + b, ("float64", "complex128")),
+    Sample("nn.functional.bilinear", lambda torch, x, y, w, b: torch.nn.functional.bilinear(x, y, w, b),
+           [real(2, 3, 4), real(2, 3, 5), real(6, 4, 5), real(6)], lambda np, x, y, w, b: np.einsum("...m,...n,kmn->...k", x, y, w) + b,
+           ("float64", "float32")),
+    _conv(1, (2, 4, 9), (6, 4, 3)),
+    _conv(1, (2, 4, 9), (6, 2, 3), stride=2, padding=2, dilation=2, groups=2),
+    _conv(2, (2, 3, 5, 6), (4, 3, 2, 3)),
+    _conv(2, (2, 3, 5, 6), (4, 3, 1, 1), bias=False),
+    _conv(2, (2, 8, 6, 5), (4, 8, 3, 3), padding=1, stride=(2, 1), dtypes=("float64", "float32")),
+    _conv(2, (2, 4, 7, 6), (6, 2, 3, 2), stride=(2, 1), padding=(1, 2), dilation=(1, 2), groups=2),
+    _conv(2, (2, 3, 6, 5), (3, 1, 3, 3), padding=1, groups=3),
+    _conv(2, (2, 2, 6, 5), (6, 1, 3, 3), stride=2, groups=2, bias=False),
+    _conv(2, (0, 3, 5, 6), (4, 3, 2, 3), dtypes=("float64",)),
+    _conv(2, (4, 16, 9, 8), (16, 16, 3, 3), padding=1, dtypes=("float32",)),
+    _conv(2, (2, 2, 4, 4), (3, 2, 2, 2), dtypes=("complex128",)),
+    _conv(3, (1, 2, 4, 5, 4), (3, 2, 2, 3, 2), stride=(1, 2, 1), padding=1),
+    Sample("nn.functional.conv2d", lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding="same"), [real(2, 2, 5, 6), real(3, 2, 3, 4)],
+           lambda np, x, w: convolve(np, np.pad(x, [(0, 0), (0, 0), (0, 0), (0, 1)]), w, padding=(1, 1)), atol=1e-3),
+    Sample("nn.functional.conv2d", lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding="valid"), [real(2, 5, 6), real(3, 2, 3, 4)],
+           lambda np, x, w: convolve(np, x[None], w)[0], atol=1e-3),
+    _transposed(1, (2, 4, 5), (4, 3, 3), 3, stride=2, padding=1, output_padding=1),
+    _transposed(2, (2, 4, 3, 4), (4, 3, 2, 3), 3),
+    _transposed(2, (2, 4, 3, 4), (4, 3, 3, 2), 6, stride=(2, 3), padding=(1, 1), output_padding=(1, 2), groups=2, dilation=(2, 1)),
+    _transposed(2, (2, 3, 4, 4), (3, 1, 3, 3), 3, padding=1, groups=3),
+    _transposed(3, (1, 2, 2, 3, 2), (2, 2, 2, 2, 3), 2, stride=2),
+    Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, **_WINDOWS), [real(2, 3, 5, 4)],
+           lambda np, x: _columns(np, x, *(_WINDOWS[each] for each in _ORDER))),
+    Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, 2), [real(3, 5, 4)],
+           lambda np, x: _columns(np, x[None], (2, 2), (1, 1), (0, 0), (1, 1))[0]),
+    Sample("nn.functional.fold", lambda torch, x: torch.nn.functional.fold(x, (5, 4), **_WINDOWS), [real(2, 6, 18)],
+           lambda np, x: _folded(np, x, (2, 1, 5, 4), *(_WINDOWS[each] for each in _ORDER)), atol=1e-3),
+    Sample("nn.functional.fold", lambda torch, x: torch.nn.functional.fold(x, 4, 2, stride=2), [real(8, 4)],
+           lambda np, x: _folded(np, x[None], (1, 2, 4, 4), (2, 2), (1, 1), (0, 0), (2, 2))[0]),
+]  # fmt: skip
+
+
+def _bad(name: str, call: Any, *inputs: Any, error: str = "RuntimeError") -> Bad:
+    return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs, error)
+
+
+_IMAGE, _WEIGHT = real(2, 3, 5, 5), real(4, 3, 3, 3)
+BAD = [
+    _bad("linear", lambda F, x, w: F.linear(x, w), real(3, 4), real(2, 5)),
+    _bad("linear", lambda F, x, w, b: F.linear(x, w, b), real(3, 4), real(2, 5), real(2)),
+    _bad("linear", lambda F, x, w, b: F.linear(x, w, b.double()), real(3, 4), real(2, 4), real(2)),
+    _bad("linear", lambda F, x, w: F.linear(3, w), real(3, 4), real(2, 4), error="TypeError"),
+    _bad("bilinear", lambda F, x, y, w: F.bilinear(x, y, w), real(3, 4), real(3, 5), real(2, 5, 4)),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w), real(2, 2, 5, 5), _WEIGHT),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w), _IMAGE, real(4, 3, 6, 3)),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w), real(5, 5), _WEIGHT),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w.double()), _IMAGE, _WEIGHT),
+    _bad("conv2d", lambda F, x, w, b: F.conv2d(x, w, b), _IMAGE, _WEIGHT, real(3)),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, stride=0), _IMAGE, _WEIGHT),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, padding=-1), _IMAGE, _WEIGHT),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, padding="same", stride=2), _IMAGE, _WEIGHT),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, padding="full"), _IMAGE, _WEIGHT),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, groups=2), _IMAGE, _WEIGHT),
+    _bad("conv2d", lambda F, x, w: F.conv2d(x, w, stride=(1, 2, 3)), _IMAGE, _WEIGHT),
+    _bad("conv_transpose2d", lambda F, x, w: F.conv_transpose2d(x, w), _IMAGE, _WEIGHT),
+    _bad("conv_transpose2d", lambda F, x, w: F.conv_transpose2d(x, w, output_padding=1), _IMAGE, real(3, 4, 3, 3)),
+    _bad("unfold", lambda F, x: F.unfold(x, 6), _IMAGE),
+    _bad("fold", lambda F, x: F.fold(x, 4, 2), real(1, 8, 10)),
+]

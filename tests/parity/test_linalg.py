@@ -1,0 +1,279 @@
+"""Linear algebra against PyTorch's: values, dtypes, shapes, first gradients, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import flambeau  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+DTYPES = ("float32", "float64", "complex64", "complex128")
+INF = float("inf")
+
+
+def matrices(*shape, seed=0, dtype="float64"):
+    rng = np.random.default_rng(seed)
+    made = rng.standard_normal(shape)
+    if "complex" in dtype:
+        made = made + 1j * rng.standard_normal(shape)
+    return np.asarray(made).astype(dtype)
+
+
+def positive(lib, x):
+    return x @ x.mH + x.shape[-1] * lib.eye(x.shape[-1], dtype=x.dtype)
+
+
+# name: (function of the library and tensors, shapes of the tensors)
+CALLS = {
+    "cholesky": (lambda t, a: t.linalg.cholesky(positive(t, a)), [(2, 3, 3)]),
+    "cholesky-upper": (lambda t, a: t.linalg.cholesky(positive(t, a), upper=True), [(3, 3)]),
+    "cholesky_ex": (lambda t, a: t.linalg.cholesky_ex(positive(t, a)), [(2, 3, 3)]),
+    "inv": (lambda t, a: t.linalg.inv(a), [(2, 3, 3)]),
+    "inv_ex": (lambda t, a: t.linalg.inv_ex(a), [(2, 3, 3)]),
+    "det": (lambda t, a: t.linalg.det(a), [(2, 3, 3)]),
+    "slogdet": (lambda t, a: t.linalg.slogdet(a), [(2, 3, 3)]),
+    "logdet": (lambda t, a: t.logdet(positive(t, a)), [(2, 3, 3)]),
+    "solve": (lambda t, a, b: t.linalg.solve(a, b), [(2, 3, 3), (3, 2)]),
+    "solve-vector": (lambda t, a, b: t.linalg.solve(a, b), [(2, 3, 3), (3,)]),
+    "solve-vectors": (lambda t, a, b: t.linalg.solve(a, b), [(2, 3, 3), (2, 3)]),
+    "solve-right": (lambda t, a, b: t.linalg.solve(a, b, left=False), [(3, 3), (2, 2, 3)]),
+    "solve_ex": (lambda t, a, b: t.linalg.solve_ex(a, b), [(2, 3, 3), (3, 2)]),
+    "solve_triangular": (lambda t, a, b: t.linalg.solve_triangular(a, b, upper=True), [(2, 3, 3), (3, 2)]),
+    "solve_triangular-right": (lambda t, a, b: t.linalg.solve_triangular(a, b, upper=False, left=False), [(3, 3), (2, 2, 3)]),
+    "solve_triangular-unit": (lambda t, a, b: t.linalg.solve_triangular(a, b, upper=False, unitriangular=True), [(20, 20), (20, 2)]),
+    "qr": (lambda t, a: t.linalg.qr(a), [(2, 4, 3)]),
+    "qr-wide": (lambda t, a: t.linalg.qr(a), [(2, 3, 5)]),
+    "qr-square": (lambda t, a: t.linalg.qr(a, "complete"), [(3, 3)]),
+    "torch.qr": (lambda t, a: t.qr(a), [(4, 3)]),
+    "svd": (lambda t, a: [x.abs() for x in t.linalg.svd(a, full_matrices=False)], [(2, 4, 3)]),
+    "svd-wide": (lambda t, a: [x.abs() for x in t.linalg.svd(a, full_matrices=False)], [(2, 4)]),
+    "svd-full": (lambda t, a: t.linalg.svd(a).S, [(3, 3)]),
+    "torch.svd": (lambda t, a: [x.abs() for x in t.svd(a)], [(4, 3)]),
+    "torch.svd-values": (lambda t, a: t.svd(a.detach(), compute_uv=False), [(4, 3)]),
+    "svdvals": (lambda t, a: t.linalg.svdvals(a), [(2, 3, 4)]),
+    "eigh": (lambda t, a: [x.abs() for x in t.linalg.eigh(a + a.mH)], [(2, 3, 3)]),
+    "eigh-upper": (lambda t, a: t.linalg.eigh(a, "U").eigenvalues, [(3, 3)]),
+    "eigvalsh": (lambda t, a: t.linalg.eigvalsh(a), [(2, 3, 3)]),
+    "eig": (lambda t, a: [x.abs() for x in t.linalg.eig(a)], [(2, 3, 3)]),
+    "eigvals": (lambda t, a: t.linalg.eigvals(a).sum(), [(2, 3, 3)]),
+    "lu": (lambda t, a: t.linalg.lu(a), [(2, 3, 3)]),
+    "lu-wide": (lambda t, a: t.linalg.lu(a), [(2, 4)]),
+    "lu-tall": (lambda t, a: t.linalg.lu(a), [(2, 5, 3)]),
+    "lu_factor": (lambda t, a: t.linalg.lu_factor(a), [(2, 3, 3)]),
+    "lu_factor_ex": (lambda t, a: t.linalg.lu_factor_ex(a), [(2, 3, 4)]),
+    "lu_solve": (lambda t, a, b: t.linalg.lu_solve(*t.linalg.lu_factor(a), b), [(2, 3, 3), (3, 2)]),
+    "lu_solve-adjoint": (lambda t, a, b: t.linalg.lu_solve(*t.linalg.lu_factor(a), b, left=False, adjoint=True), [(3, 3), (2, 3)]),
+    "torch.lu": (lambda t, a: t.lu(a, get_infos=True), [(2, 3, 3)]),
+    "torch.lu_solve": (lambda t, b, a: t.lu_solve(b, *t.lu(a)), [(3, 2), (3, 3)]),
+    "lu_unpack": (lambda t, a: t.lu_unpack(*t.lu(a)), [(2, 3, 4)]),
+    "lu_unpack-part": (lambda t, a: t.lu_unpack(*t.lu(a), unpack_pivots=False), [(3, 4)]),
+    "pinv": (lambda t, a: t.linalg.pinv(a), [(2, 4, 3)]),
+    "pinv-tolerance": (lambda t, a: t.linalg.pinv(a, atol=0.1), [(3, 4)]),
+    "pinv-hermitian": (lambda t, a: t.linalg.pinv(a + a.mH, hermitian=True), [(3, 3)]),
+    "pinverse": (lambda t, a: t.pinverse(a), [(3, 4)]),
+    "lstsq": (lambda t, a, b: t.linalg.lstsq(a, b), [(2, 4, 3), (2, 4, 2)]),
+    "lstsq-wide": (lambda t, a, b: t.linalg.lstsq(a, b), [(2, 4), (2,)]),
+    "lstsq-gels": (lambda t, a, b: t.linalg.lstsq(a, b, driver="gels"), [(4, 3), (4, 2)]),
+    "lstsq-gelsd": (lambda t, a, b: t.linalg.lstsq(a, b, driver="gelsd"), [(4, 3), (4, 2)]),
+    "matrix_exp": (lambda t, a: t.linalg.matrix_exp(a), [(2, 3, 3)]),
+    "matrix_power": (lambda t, a: t.linalg.matrix_power(a, 5), [(2, 3, 3)]),
+    "matrix_power-negative": (lambda t, a: t.matrix_power(a, -2), [(3, 3)]),
+    "matrix_power-zero": (lambda t, a: t.linalg.matrix_power(a.detach(), 0), [(2, 3, 3)]),
+    **{f"matrix_norm-{p}": (lambda t, a, p=p: t.linalg.matrix_norm(a, p), [(2, 3, 4)]) for p in ("fro", "nuc", 1, -1, 2, -2, INF, -INF)},
+    "matrix_norm-dims": (lambda t, a: t.linalg.matrix_norm(a, 2, (0, 2), True), [(2, 3, 4)]),
+    **{f"vector_norm-{p}": (lambda t, a, p=p: t.linalg.vector_norm(a, p, 1, True), [(2, 3, 4)]) for p in (0.5, 1, 2, 3, INF, -INF)},
+    "vector_norm-0": (lambda t, a: t.linalg.vector_norm(a.detach(), 0, (0, 2)), [(2, 3, 4)]),
+    "norm": (lambda t, a: t.linalg.norm(a), [(2, 3, 4)]),
+    "norm-nuc": (lambda t, a: t.linalg.norm(a, "nuc"), [(3, 4)]),
+    "norm-dim": (lambda t, a: t.linalg.norm(a, 3, 1), [(3, 4)]),
+    **{f"cond-{p}": (lambda t, a, p=p: t.linalg.cond(a, p), [(2, 3, 3)]) for p in (None, "nuc", 2, -2)},
+    **{f"cond-{p}": (lambda t, a, p=p: t.linalg.cond(a.detach(), p), [(2, 3, 3)]) for p in ("fro", 1, -1, INF, -INF)},
+    "matrix_rank": (lambda t, a: t.linalg.matrix_rank(a @ a.mT), [(2, 4, 2)]),
+    "matrix_rank-tol": (lambda t, a: t.linalg.matrix_rank(a, 1.5), [(2, 4, 3)]),
+    "matrix_rank-hermitian": (lambda t, a: t.linalg.matrix_rank(a @ a.mH, hermitian=True), [(4, 2)]),
+    "multi_dot": (lambda t, a, b, c: t.linalg.multi_dot([a, b, c]), [(2, 3), (3, 4), (4,)]),
+    "chain_matmul": (lambda t, a, b, c: t.chain_matmul(a, b, c), [(2, 3), (3, 4), (4, 2)]),
+    "tensorinv": (lambda t, a: t.linalg.tensorinv(a, 1), [(4, 2, 2)]),
+    "tensorsolve": (lambda t, a, b: t.linalg.tensorsolve(a, b), [(2, 2, 4), (2, 2)]),
+    "tensorsolve-dims": (lambda t, a, b: t.linalg.tensorsolve(a, b, dims=(0,)), [(4, 2, 2), (2, 2)]),
+    "householder_product": (lambda t, a, b: t.linalg.householder_product(a, b), [(2, 4, 3), (2, 3)]),
+    "orgqr": (lambda t, a: t.orgqr(*t.geqrf(a.detach())), [(2, 4, 3)]),
+    "ormqr": (lambda t, a, b: t.ormqr(*t.geqrf(a.detach()), b), [(4, 3), (4, 2)]),
+    "ormqr-right": (lambda t, a, b: t.ormqr(*t.geqrf(a.detach()), b, left=False, transpose=True), [(4, 3), (2, 4)]),
+    "geqrf": (lambda t, a: t.geqrf(a.detach()), [(2, 4, 3)]),
+    "geqrf-wide": (lambda t, a: t.geqrf(a.detach()), [(3, 5)]),
+    "vander": (lambda t, a: t.linalg.vander(a, N=4), [(2, 3)]),
+    "cross": (lambda t, a, b: t.linalg.cross(a, b), [(2, 3), (1, 3)]),
+    "torch.cross": (lambda t, a, b: t.cross(a, b), [(3, 2), (3, 2)]),
+    "vecdot": (lambda t, a, b: t.linalg.vecdot(a, b), [(2, 3), (3,)]),
+    "diagonal": (lambda t, a: t.linalg.diagonal(a, offset=1), [(2, 3, 4)]),
+    "matmul": (lambda t, a, b: t.linalg.matmul(a, b), [(2, 3, 4), (4,)]),
+    "cholesky_solve": (lambda t, b, a: t.cholesky_solve(b, t.linalg.cholesky(positive(t, a))), [(3, 2), (2, 3, 3)]),
+    "cholesky_solve-upper": (lambda t, b, a: t.cholesky_solve(b, t.cholesky(positive(t, a), upper=True), upper=True), [(3, 2), (3, 3)]),
+    "cholesky_inverse": (lambda t, a: t.cholesky_inverse(t.cholesky(positive(t, a))), [(2, 3, 3)]),
+    "triangular_solve": (lambda t, b, a: t.triangular_solve(b, a, upper=False, transpose=True), [(3, 2), (3, 3)]),
+    "tensordot": (lambda t, a, b: t.tensordot(a, b, ([1, 2], [1, 0])), [(2, 3, 4), (4, 3, 5)]),
+    "tensordot-count": (lambda t, a, b: t.tensordot(a, b, 1), [(2, 3), (3, 4)]),
+    "inner": (lambda t, a, b: t.inner(a, b), [(2, 3), (4, 3)]),
+    "kron": (lambda t, a, b: t.kron(a, b), [(2, 3), (2, 1, 2)]),
+    "pca_lowrank": (lambda t, a: t.pca_lowrank(a, 3)[1], [(6, 4)]),
+    "ldl": (lambda t, a: t.linalg.ldl_factor((a + a.mT).detach()), [(2, 3, 3)]),
+    "ldl-hermitian": (lambda t, a: t.linalg.ldl_factor((a + a.mH).detach(), hermitian=True), [(4, 4)]),
+    "ldl_solve": (lambda t, a, b: t.linalg.ldl_solve(*t.linalg.ldl_factor((a + a.mT).detach()), b.detach()), [(2, 3, 3), (3, 2)]),
+    "empty-inv": (lambda t, a: t.linalg.inv(a), [(0, 3, 3)]),
+    "empty-det": (lambda t, a: t.linalg.det(a), [(2, 0, 0)]),
+    "empty-svd": (lambda t, a: t.linalg.svd(a), [(0, 3)]),
+    "empty-qr": (lambda t, a: t.linalg.qr(a), [(2, 3, 0)]),
+    "empty-solve": (lambda t, a, b: t.linalg.solve(a, b), [(0, 0), (0, 2)]),
+    "empty-eigh": (lambda t, a: t.linalg.eigh(a), [(2, 0, 0)]),
+    "empty-lu": (lambda t, a: t.linalg.lu(a), [(0, 2)]),
+    "empty-pinv": (lambda t, a: t.linalg.pinv(a), [(0, 2)]),
+    "empty-matrix_exp": (lambda t, a: t.linalg.matrix_exp(a), [(0, 2, 2)]),
+    "empty-cholesky": (lambda t, a: t.linalg.cholesky(a), [(0, 0)]),
+}  # fmt: skip
+
+EQUATIONS = {
+    "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ii": [(3, 3)], "ii->i": [(3, 3)], "ij->ji": [(2, 3)], "ij->": [(2, 3)],
+    "i,i->i": [(3,), (3,)], "i,j->ij": [(3,), (2,)], "bij,bjk->bik": [(2, 3, 4), (2, 4, 5)], "...ij,...jk->...ik": [(2, 3, 4), (4, 5)],
+    "bn,anm,bm->ba": [(2, 5), (3, 5, 4), (2, 4)], "...i->...": [(2, 3)], "i...->...": [(2, 3)], "iij,jk->ik": [(2, 2, 3), (3, 2)],
+    "ij,kl,mn->": [(2, 3), (3, 2), (2, 2)], " a b , b -> a ": [(2, 3), (3,)], "...,...": [(2, 3), (3,)], "ij,ij->j": [(1, 3), (2, 3)],
+    "ij,jk,kl,lm->im": [(2, 3), (3, 2), (2, 4), (4, 1)], "Ab,b->A": [(2, 3), (3,)], "b...a,a...->...b": [(2, 3, 4), (4, 3)], ",i->i": [(), (3,)],
+}  # fmt: skip
+
+
+def run(lib, call, arrays, grad):
+    tensors = [lib.tensor(each) for each in arrays]
+    for each in tensors:
+        each.requires_grad_(grad)
+    made = call(lib, *tensors)
+    results = list(made) if isinstance(made, (tuple, list)) else [made]
+    total = 0
+    if grad:
+        for number, each in enumerate(each for each in results if each.requires_grad):
+            weight = np.cos(np.arange(each.numel()) + number).reshape(tuple(each.shape))
+            total = total + (each.abs() * lib.tensor(weight)).sum()
+        if isinstance(total, int):
+            return results, None
+        total.backward()
+    return results, [each.grad for each in tensors]
+
+
+def compare(call, arrays, tolerance=None, grad=True):
+    ours, our_grads = run(flambeau, call, arrays, grad)
+    theirs, their_grads = run(torch, call, arrays, grad)
+    single = arrays[0].dtype.itemsize // (2 if arrays[0].dtype.kind == "c" else 1) == 4
+    tolerance = tolerance or ({"rtol": 2e-3, "atol": 2e-3} if single else {"rtol": 1e-8, "atol": 1e-8})
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        assert str(one.dtype).split(".")[-1] == str(other.dtype).split(".")[-1]
+        assert tuple(one.shape) == tuple(other.shape)
+        np.testing.assert_allclose(one.detach().resolve_conj().numpy(), other.detach().resolve_conj().numpy(), **tolerance)
+    assert (our_grads is None) == (their_grads is None)
+    for one, other in zip(our_grads or (), their_grads or (), strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one.resolve_conj().numpy(), other.resolve_conj().numpy(), **tolerance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CALLS)
+def test_calls(name, dtype):
+    call, shapes = CALLS[name]
+    grad = name != "pca_lowrank" and not name.startswith("empty") and "float32" != dtype != "complex64"
+    torch.manual_seed(0), flambeau.manual_seed(0)
+    compare(call, [matrices(*shape, seed=number, dtype=dtype) for number, shape in enumerate(shapes)], grad=grad)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_einsum(equation, dtype):
+    arrays = [matrices(*shape, seed=number, dtype=dtype) for number, shape in enumerate(EQUATIONS[equation])]
+    compare(lambda t, *tensors: t.einsum(equation, *tensors), arrays)
+
+
+def test_einsum_of_integers_and_sublists():
+    for lib in (torch, flambeau):
+        x = lib.arange(6).reshape(2, 3)
+        assert lib.einsum("ij,kj->ik", x, x).tolist() == [[5, 14], [14, 50]]
+        assert lib.einsum(x, [0, 1], x, [2, 1], [0, 2]).tolist() == [[5, 14], [14, 50]]
+        assert lib.einsum(x, [..., 1], [...]).tolist() == [3, 12]
+        assert lib.einsum("ij,kj->ik", [x, x]).tolist() == [[5, 14], [14, 50]]
+
+
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "use_mm_for_euclid_dist_if_necessary"])
+@pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, 3.0, INF])
+def test_cdist(p, mode):
+    x, y = matrices(2, 4, 3), matrices(5, 3, seed=1)
+    compare(lambda t, a, b: t.cdist(a, b, p, mode), [x, y], grad=p > 0)
+    compare(lambda t, a, b: t.cdist(a, b, p), [matrices(0, 3), y], grad=False)
+    compare(lambda t, a, b: t.cdist(a, b, p), [matrices(30, 3), y], grad=p > 0)
+
+
+def test_random_starts_are_pytorchs():
+    torch.manual_seed(3), flambeau.manual_seed(3)
+    compare(lambda t, a: [each.abs() for each in t.svd_lowrank(a, 3)], [matrices(20, 8)], grad=False)
+
+
+def test_lobpcg_finds_pytorchs_eigenvalues():
+    x = matrices(12, 12)
+    made = [lib.lobpcg(lib.tensor(x @ x.T), k=2)[0].numpy() for lib in (torch, flambeau)]
+    np.testing.assert_allclose(*made, rtol=1e-4)
+
+
+I, V, R, LONG, HALF, ZERO = ("lib.eye(2)", "lib.ones(2)", "lib.ones(2, 3)", "lib.ones(2, 2).long()", "lib.ones(2, 2).half()", "lib.zeros(2, 2, 2)")  # noqa: E501
+ONE = ("cholesky", "inv", "inv_ex", "det", "slogdet", "qr", "svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "lu", "lu_factor",
+       "lu_factor_ex", "ldl_factor_ex", "pinv", "matrix_exp", "matrix_norm", "vector_norm", "norm", "cond", "matrix_rank")  # fmt: skip
+BAD = [
+    *(f"lib.linalg.{name}({x})" for name in ONE for x in (V, R, LONG, HALF, ZERO)),
+    *(f"lib.{name}({x})" for name in ("cholesky", "inverse", "pinverse", "det", "logdet", "qr", "svd", "lu", "geqrf", "cholesky_inverse")
+      for x in (V, R, LONG, HALF, ZERO)),
+    *(f"lib.linalg.{name}({x}, {y})" for name in ("solve", "solve_ex", "lstsq")
+      for x, y in ((V, V), (R, V), (LONG, LONG), (I, "lib.eye(2).double()"), (I, "lib.ones(3, 2)"), (I, "lib.ones(3)"), (ZERO, I))),
+    *(f"lib.{name}({x}, {y})" for name in ("cholesky_solve", "triangular_solve")
+      for x, y in ((V, V), (R, V), (LONG, LONG), (I, "lib.eye(2).double()"), (I, R))),
+    *(f"lib.linalg.solve_triangular({x}, {y}, upper=True)" for x, y in ((V, V), (R, I), (LONG, LONG), (I, "lib.ones(3, 2)"), (I, V))),
+    "lib.linalg.eigh(lib.eye(2), UPLO='X')", "lib.linalg.qr(lib.eye(2), mode='x')", "lib.linalg.matrix_power(lib.eye(2), 1.5)",
+    "lib.linalg.matrix_power(lib.ones(2, 3), 2)", "lib.linalg.matrix_power(lib.ones(2, 2).long(), -1)", "lib.linalg.multi_dot([lib.eye(2)])",
+    "lib.linalg.multi_dot([lib.ones(2), lib.eye(2), lib.ones(1, 2, 2)])", "lib.linalg.multi_dot([lib.ones(2), lib.ones(2, 3), lib.ones(2, 3)])",
+    "lib.linalg.multi_dot([lib.eye(2), lib.ones(1, 2, 2), lib.eye(2)])", "lib.linalg.tensorinv(lib.ones(2, 3), ind=0)",
+    "lib.linalg.tensorinv(lib.ones(2, 3), ind=1)", "lib.linalg.tensorsolve(lib.ones(2, 3), lib.ones(2))",
+    "lib.linalg.householder_product(lib.ones(2), lib.ones(2))", "lib.linalg.householder_product(lib.ones(2, 3), lib.ones(2))",
+    "lib.linalg.householder_product(lib.eye(2), lib.ones(3))", "lib.linalg.householder_product(lib.eye(2), lib.ones(2).double())",
+    "lib.linalg.cross(lib.ones(2), lib.ones(2))", "lib.cross(lib.ones(2), lib.ones(2))", "lib.linalg.cross(lib.ones(3), lib.ones(2, 3))",
+    "lib.linalg.vecdot(lib.ones(2), lib.ones(3))", "lib.linalg.vecdot(lib.ones(2), lib.ones(2).double())", "lib.linalg.vander(lib.ones(2), N=0)",
+    "lib.linalg.vector_norm(lib.ones(0), float('inf'))", "lib.linalg.vector_norm(lib.ones(2, 0), -1)", "lib.linalg.vector_norm(lib.ones(2), 2, 5)",
+    "lib.linalg.vector_norm(lib.ones(2), 2, (0, 0))", "lib.linalg.vector_norm(lib.ones(2), 2, dtype=lib.half)",
+    "lib.linalg.vector_norm(lib.ones(2), 2, dtype=lib.long)", "lib.linalg.vector_norm(lib.ones(2), 'fro')", "lib.linalg.matrix_norm(lib.eye(2), 'x')",
+    "lib.linalg.matrix_norm(lib.eye(2), 3)", "lib.linalg.matrix_norm(lib.eye(2), 'fro', (0,))", "lib.linalg.matrix_norm(lib.eye(2), 'fro', (0, 0))",
+    "lib.linalg.matrix_norm(lib.eye(2), 2, (0, 5))", "lib.linalg.norm(lib.eye(2), 'fro', (0, 1, 2))", "lib.linalg.norm(lib.ones(2, 2, 2), 'fro')",
+    "lib.linalg.norm(lib.ones(2), 'nuc')", "lib.linalg.norm(lib.eye(2), 'fro', 0)", "lib.linalg.cond(lib.ones(2, 3), 1)",
+    "lib.linalg.cond(lib.eye(2), 'x')", "lib.linalg.cond(lib.eye(2), 3)", "lib.tensordot(lib.eye(2), lib.ones(2, 3), 5)",
+    "lib.tensordot(lib.eye(2), lib.ones(2, 3), -1)", "lib.tensordot(lib.eye(2), lib.ones(2, 3), ([0], [1]))",
+    "lib.tensordot(lib.eye(2), lib.ones(2, 3), ([0], [1, 2]))", "lib.inner(lib.ones(2), lib.ones(3))", "lib.einsum('ij,jk', lib.eye(2), lib.ones(3, 2))",
+    *(f"lib.einsum({given})" for given in ("'ij', lib.ones(2)", "'i->ii', lib.ones(2)", "'i->j', lib.ones(2)", "'i,j->i', lib.ones(2)", "'i'",
+      "'i#', lib.ones(2)", "'i..', lib.ones(2)", "'ii', lib.ones(2, 3)", "lib.ones(2)", "'i,i->i..', lib.ones(2), lib.ones(2)",
+      "'ij->i', lib.ones(2), lib.ones(2)", "lib.eye(2), [0, 60]", "'i,i', lib.ones(2), lib.ones(2).double()")),
+    *(f"lib.cdist({given})" for given in ("lib.eye(2), lib.ones(2, 3)", "lib.ones(2), lib.ones(2)", "lib.eye(2), lib.eye(2), -1",
+      "lib.eye(2), lib.eye(2), 2, 'x'", "lib.eye(2).long(), lib.eye(2).long()", "lib.eye(2), lib.eye(2).double()", "lib.eye(2).half(), lib.eye(2).half()")),
+    "lib.lu_unpack(lib.eye(2), lib.tensor([1, 2]))", "lib.lu_unpack(lib.ones(2), lib.tensor([1, 2]))",
+    "lib.lu_unpack(lib.eye(2), lib.tensor([1, 5]).int())", "lib.linalg.lu_factor(lib.eye(2), pivot=False)",
+    "lib.linalg.lstsq(lib.eye(2), lib.eye(2), driver='x')", "lib.linalg.svd(lib.eye(2), driver='gesvd')",
+    "lib.linalg.svd(lib.full((2, 2), float('nan')))", "lib.linalg.eig(lib.full((2, 2), float('nan')))", "lib.lobpcg(lib.eye(4), k=2)",
+    "lib.pca_lowrank(lib.ones(3, 4), q=9)", "lib.linalg.inv([1])", "lib.eig(lib.eye(2))", "lib.solve(lib.eye(2), lib.eye(2))",
+]  # fmt: skip
+
+
+def outcome(lib, text):
+    try:
+        eval(text, {"lib": lib})
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[0][:60]
+    return None
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_errors(text):
+    assert outcome(flambeau, text) == outcome(torch, text)

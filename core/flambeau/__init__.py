@@ -15,7 +15,6 @@ from typing import Any as _Any
 
 from . import _tensor, aliases, backend, dtypes, op, ops, settings, version
 from ._tensor import Tensor
-from .creation import tensor
 from .autograd import forward_ad as _forward_ad
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
@@ -110,6 +109,8 @@ if _TYPE_CHECKING:
     from .utils.dlpack import to_dlpack
 
     __all__ += _functions.__all__
+    __all__ += ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module", "install_as_torch", "load"]
+    __all__ += ["amp", "distributions", "hub", "legacy", "multiprocessing", "nn", "optim", "save", "to_dlpack", "vmap"]
 
 # Names that live in one of those packages, or in a part of the core that few programs need.
 _LATE = {

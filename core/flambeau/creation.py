@@ -326,6 +326,8 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
 
     from .op import FAST
 
+    takes_sizes = bool(factory.__code__.co_flags & 4)  # has *size, which Python lets nobody give by name
+
     @wraps(factory)
     def create(*args: Any, **kwargs: Any) -> Any:
         if not FAST:
@@ -333,7 +335,7 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
 
             if overrides.wanted(()):
                 return overrides.handle_torch_function(create, (), *args, **kwargs)
-        if "size" in kwargs:
+        if takes_sizes and "size" in kwargs:
             args = (*args, kwargs.pop("size"))
         return factory(*args, **kwargs)
 
@@ -561,5 +563,5 @@ def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     return empty(*args, dtype=self.dtype, device=self.device) if args else empty(0, dtype=self.dtype, device=self.device)
 
 
-Tensor.new_full, Tensor.new_tensor, Tensor.new_empty_strided, Tensor.new = (
+Tensor.new_full, Tensor.new_tensor, Tensor.new_empty_strided, Tensor.new = (  # type: ignore[method-assign]
     _new_full, _new_tensor, _new_empty_strided, _new)  # fmt: skip

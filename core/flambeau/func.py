@@ -38,7 +38,7 @@ def _fresh(tensor: Any) -> Tensor:
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
     tensor = lift(tensor, active)  # inside a batch, the gradient is that of each member, not the sum over them
     if tensor._requires_grad:
-        return tensor.view_as(tensor)  # type: ignore[attr-defined, no-any-return]
+        return tensor.view_as(tensor)  # type: ignore[no-any-return]
     return forward_ad.detached(tensor).requires_grad_()
 
 

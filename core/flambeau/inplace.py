@@ -245,7 +245,7 @@ def _check_view(view: Tensor) -> None:
 def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
     """Let ``self``, whose memory ``result`` was written to, have come about as ``result`` did."""
     if result._node is None:  # the result is a leaf itself: copying it is what is recorded
-        result = result.clone()  # type: ignore[attr-defined]
+        result = result.clone()
     _resave_output(result._node, self, storage)
     rebase(self, result._node)
 

@@ -202,7 +202,10 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 @overload
-def composite(function: C) -> C: ...
+def composite(
+    function: C, *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
+    dunders: Sequence[str] = (), public: bool = True,
+) -> C: ...  # fmt: skip
 
 
 @overload
@@ -307,7 +310,7 @@ def _declaration(record: Op) -> str:
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
-    return materialize("INDEX", args, kwargs)  # noqa: F821
+    return materialize("INDEX", args, kwargs)  # type: ignore[arg-type]
 
 
 NAMESPACE: dict[str, Any] = {"__name__": "flambeau.ops", "__builtins__": __builtins__}

@@ -52,7 +52,7 @@ def _annotation(given: Any) -> str:
 
 
 def _parameter(each: Parameter) -> str:
-    star = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(each.kind, "")
+    star = "*" if each.kind is Parameter.VAR_POSITIONAL else "**" if each.kind is Parameter.VAR_KEYWORD else ""
     default = "" if each.default is Parameter.empty else " = ..."
     return f"{star}{each.name}: {_annotation(each.annotation)}{default}"
 

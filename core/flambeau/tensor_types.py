@@ -135,7 +135,7 @@ def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **
     return to_kind(self, kind_of(found.dtype, place))
 
 
-Tensor.type = _type_method
+Tensor.type = _type_method  # type: ignore[method-assign, assignment]
 
 
 def set_default_dtype(d: dtype, /) -> None:

@@ -114,7 +114,7 @@ def _one_channel_each(weight: Any, groups: int) -> bool:
 
 
 def _keep(workspace: Any, windows: Any) -> None:
-    if workspace is not None and windows.nbytes <= _KEEP:
+    if workspace is not None and windows.nbytes <= _KEEP and windows.dtype.kind != "c":  # the gradient wants conjugates
         workspace["windows"] = windows
 
 

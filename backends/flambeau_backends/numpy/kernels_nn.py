@@ -23,8 +23,10 @@ Sizes = Sequence[int]
 @kernel
 def mse_loss(input: Any, target: Any, reduction: str) -> Any:
     error = np.subtract(input, target)
-    if reduction == "none" or not error.size:
-        return np.square(error) if reduction == "none" else np.square(error).sum() / error.dtype.type(error.size)
+    if reduction == "none":
+        return np.square(error)
+    if not error.size:
+        return error.dtype.type(np.nan if reduction == "mean" else 0)
     flat = error.reshape(-1)
     if flat.dtype.itemsize == 2:
         flat = flat.astype(np.float32)

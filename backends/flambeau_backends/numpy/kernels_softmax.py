@@ -109,17 +109,18 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 
 @kernel
-def log_normalizer(input: Any, dim: int) -> Any:
+def log_sum_exp(input: Any, dim: int) -> Any:
     shape = list(input.shape)
-    shape[dim] = 2
-    made = np.empty((input.size // max(input.shape[dim], 1), 2), input.dtype)
-    if input.size:
-        rows = _last(input, dim)
-        with silent():
-            for piece in pieces(*rows.shape):
-                sums, shift = _exponentials(np.empty_like(rows[piece]), rows[piece])
-                made[piece, :1], made[piece, 1:] = shift, np.log(sums, sums)
-    return _back(made, np.empty(shape, input.dtype), dim)
+    shape[dim] = 1
+    if not input.size:
+        return np.empty(shape, input.dtype)
+    rows = _last(input, dim)
+    made = np.empty((len(rows), 1), input.dtype)
+    with silent():
+        for piece in pieces(*rows.shape):
+            sums, shift = _exponentials(np.empty_like(rows[piece]), rows[piece])
+            np.add(np.log(sums, sums), shift, made[piece])
+    return made.reshape(shape)
 
 
 # --- classes ------------------------------------------------------------------------------------------------------
@@ -171,12 +172,11 @@ def nll_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean
 
 @kernel
 def cross_entropy(
-    input: Any, normalizer: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+    input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    three, (shift, log_sum) = _as_three(input), _as_three(normalizer).swapaxes(0, 1)
+    three = _as_three(input)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    losses = (shift.reshape(-1) - three[_places(three.shape, classes)]) + log_sum.reshape(-1)
-    return _reduced(losses, weights, target, reduction)
+    return _reduced(log_sum.reshape(-1) - three[_places(three.shape, classes)], weights, target, reduction)
 
 
 def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
@@ -202,10 +202,10 @@ def nll_loss_backward(
 @kernel
 @wide
 def cross_entropy_backward(
-    g: Any, input: Any, normalizer: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+    g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
     """Probabilities minus one at the target, scaled sample by sample."""
-    three, parts = _as_three(input), _as_three(normalizer)
+    three, sums = _as_three(input), _as_three(log_sum)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
     slopes = _sample_slopes(g, classes, weights, reduction)
     columns = slopes.reshape(len(three), 1, -1) if slopes.ndim else slopes
@@ -213,8 +213,7 @@ def cross_entropy_backward(
     with silent():
         for piece in pieces(len(three), three[0].size if len(three) else 1):
             part = made[piece]
-            np.subtract(three[piece], parts[piece, :1], part)
-            part -= parts[piece, 1:]
+            np.subtract(three[piece], sums[piece], part)
             np.exp(part, part)
             part *= columns[piece] if slopes.ndim else columns
     made[_places(three.shape, classes)] -= slopes

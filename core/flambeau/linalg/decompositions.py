@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import op
 from ..return_types import make
-from .._tensor import Tensor
 from .checks import LinAlgError, check_floating, check_matrix, check_square, failure, is_numerical_failure, ones_where
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import op
 from ..return_types import make
-from .._tensor import Tensor
 from .checks import broadcast_matrices, check_floating, check_matrix, check_same_dtype, check_square, failure, promote_square
 
 __all__ = [

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..inplace import with_out
 from ..ops.reductions import _vector_norm, amax, amin
 from ..ops.views import wrap_dim
-from .._tensor import Tensor
 from .checks import check_matrix, promote_square
 from .decompositions import eigvalsh, svdvals
 from .solves import inv_ex, tolerance

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..creation import arange
+from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import PUBLIC, op
 from ..ops import views
-from .._tensor import Tensor
 from .checks import check_floating, check_square
 from .solves import inv
 

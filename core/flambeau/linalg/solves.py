@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import composite, op
 from ..return_types import make
-from .._tensor import Tensor
 from .checks import LinAlgError, broadcast_matrices, check_matrix, check_same_dtype, failure, is_numerical_failure, promote_square
 from .decompositions import svd
 from .factors import lu_arrays, solve_with_lu
@@ -346,7 +346,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     one, other = broadcast_matrices(A, right)
     solution = pinv(one, rcond=relative) @ other
     S = svd(A.detach(), full_matrices=False).S
-    rank = (S > relative * S[..., :1]).sum(-1)
+    rank = (relative * S[..., :1] < S).sum(-1)
     real, empty = S.dtype, S.new_empty(0)
     residuals = empty
     if driver != "gelsy" and rows > columns and (driver == "gels" or bool((rank == columns).all())):

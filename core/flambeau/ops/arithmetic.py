@@ -209,8 +209,8 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
     return _pow(other, self)  # type: ignore[no-any-return]
 
 
-Tensor.__rpow__ = __rpow__
-Tensor.__ipow__ = Tensor.pow_
+Tensor.__rpow__ = __rpow__  # type: ignore[method-assign, assignment]
+Tensor.__ipow__ = Tensor.pow_  # type: ignore[method-assign]
 
 
 @composite(inplace=True, out=True)

@@ -250,7 +250,7 @@ def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     return self
 
 
-Tensor.fill_diagonal_ = _fill_diagonal_
+Tensor.fill_diagonal_ = _fill_diagonal_  # type: ignore[method-assign, assignment]
 
 
 # --- indices of triangles -----------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
     return _choose(condition, self, other)
 
 
-Tensor.where = _where_method
+Tensor.where = _where_method  # type: ignore[method-assign, assignment]
 
 
 # --- clamping -----------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def _part(read: Any) -> property:
     return property(read, write, doc=read.__doc__)
 
 
-Tensor.real, Tensor.imag = _part(real), _part(imag)
+Tensor.real, Tensor.imag = _part(real), _part(imag)  # type: ignore[method-assign, assignment]
 
 
 @composite(out=True)

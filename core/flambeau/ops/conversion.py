@@ -99,7 +99,7 @@ def _as_device(place: Any) -> device:
     return place if isinstance(place, device) else _device(place)
 
 
-Tensor.to = _to_method
+Tensor.to = _to_method  # type: ignore[method-assign, assignment]
 
 
 def _converter(name: str, dtype: dtypes.dtype) -> None:
@@ -139,7 +139,7 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     return to_kind(self, kind_of(self.dtype, _device("cuda") if device is None else _as_device(device)))
 
 
-Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda
+Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda  # type: ignore[method-assign, assignment]
 
 
 # --- layout -------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ _contiguous_copy = op(
     "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
     backward_name="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
-Tensor.is_contiguous, Tensor.contiguous = _is_contiguous, _contiguous
+Tensor.is_contiguous, Tensor.contiguous = _is_contiguous, _contiguous  # type: ignore[method-assign, assignment]
 
 
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -197,4 +197,4 @@ _copied = op(
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip
-Tensor.copy_ = _copy
+Tensor.copy_ = _copy  # type: ignore[method-assign, assignment]

@@ -152,7 +152,7 @@ op(
     grad=lambda F, g, input, stride, padding, dilation, groups: F.convolution(
         F.conj(input), g, None, stride, padding, dilation, groups),
     input=lambda F, g, grad, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
-        grad, F.conj(g), None, tuple(input_shape[2:]), stride, padding, dilation, groups),
+        F.conj(grad), g, None, tuple(input_shape[2:]), stride, padding, dilation, groups),
 )  # fmt: skip
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from ..op import composite
 from .._tensor import Tensor
+from ..op import composite
 from .matrix import _bmm, _mm
 
 __all__ = ["einsum"]
@@ -130,7 +130,7 @@ def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Label
         if tensor.shape[first] != tensor.shape[position]:
             raise RuntimeError(f"einsum(): subscript {full[position]} is repeated for operand {index} but the sizes don't match, "
                                f"{tensor.shape[position]} != {tensor.shape[first]}")  # fmt: skip
-        tensor = tensor.diagonal(0, first, position).movedim(-1, first)  # type: ignore
+        tensor = tensor.diagonal(0, first, position).movedim(-1, first)
         del full[position]
     return tensor, full
 
@@ -213,15 +213,15 @@ def _contracted(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels] | None,
     cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)
     shape = (*left.shape[: cuts[1]], *right.shape[cuts[2] :])
     if not summed:
-        product: Any = left.reshape(*left.shape, *((1,) * len(columns))) * right.reshape(  # type: ignore
+        product: Any = left.reshape(*left.shape, *((1,) * len(columns))) * right.reshape(
             *right.shape[: len(batch)], *((1,) * len(rows)), *right.shape[len(batch) :])  # fmt: skip
         return product, [*batch, *rows, *columns]
     many, m = prod(left.shape[: cuts[0]]), prod(left.shape[cuts[0] : cuts[1]])
     inner, n = prod(left.shape[cuts[1] :]), prod(right.shape[cuts[2] :])
     if batch:
-        product = _bmm(left.reshape(many, m, inner), right.reshape(many, inner, n))  # type: ignore
+        product = _bmm(left.reshape(many, m, inner), right.reshape(many, inner, n))
     else:
-        product = _mm(left.reshape(m, inner), right.reshape(inner, n))  # type: ignore
+        product = _mm(left.reshape(m, inner), right.reshape(inner, n))
     return product.reshape(shape), [*batch, *rows, *columns]
 
 
@@ -232,18 +232,18 @@ def _without_ones(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels]) -> t
     dropped = [i for i, label in enumerate(labels) if tensor.shape[i] == 1 and sizes.get(label, 1) != 1]
     if not dropped:
         return one
-    return tensor.squeeze(tuple(dropped)), [label for i, label in enumerate(labels) if i not in dropped]  # type: ignore
+    return tensor.squeeze(tuple(dropped)), [label for i, label in enumerate(labels) if i not in dropped]
 
 
 def _summed(tensor: Tensor, labels: Labels, wanted: set[Label]) -> tuple[Tensor, Labels]:
     dims = [i for i, label in enumerate(labels) if label not in wanted]
     if not dims:
         return tensor, labels
-    summed = tensor.sum(dims, dtype=tensor.dtype)  # type: ignore[attr-defined]
+    summed = tensor.sum(dims, dtype=tensor.dtype)
     return summed, [label for label in labels if label in wanted]
 
 
 def _arranged(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
     """Summed over what is not in ``order``, with the dimensions in that order."""
     tensor, labels = _summed(tensor, labels, set(order))
-    return tensor if labels == order else tensor.permute([labels.index(each) for each in order])  # type: ignore
+    return tensor if labels == order else tensor.permute([labels.index(each) for each in order])

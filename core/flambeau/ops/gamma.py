@@ -173,8 +173,8 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-Tensor.polygamma = _polygamma_method
-Tensor.polygamma_ = in_place("polygamma", _polygamma_method)
+Tensor.polygamma = _polygamma_method  # type: ignore[method-assign, assignment]
+Tensor.polygamma_ = in_place("polygamma", _polygamma_method)  # type: ignore[method-assign]
 
 
 @composite(inplace=True, out=True)

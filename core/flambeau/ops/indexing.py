@@ -158,7 +158,7 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
     if category > dtypes.INTEGER or item.dtype in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if item.dtype is dtypes.uint8:
-        item = item.bool()  # type: ignore[attr-defined]
+        item = item.bool()
     if item.dtype is dtypes.bool_:
         given = tensor._array.shape[dim : dim + item.ndim]
         if item._array.shape != given:
@@ -167,14 +167,14 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
                     raise IndexError(f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of the "
                                      f"indexed tensor {list(tensor.shape)} at index {dim + offset}")  # fmt: skip
             raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
-        return item.to(tensor.device)._array, True, item.ndim  # type: ignore[attr-defined]
+        return item.to(tensor.device)._array, True, item.ndim
     if type(item._kind) is not Kind:  # differs along a batch
         if not set(levels_of(item._kind)) <= set(levels_of(tensor._kind)):
             raise NeedsLevels(levels_of(item._kind))
         return _lifted(item, levels_of(tensor._kind))._array, True, 1
     if not item.ndim and not force:
         return int(item.item()), False, 1
-    return item.to(tensor.device)._array, True, 1  # type: ignore[attr-defined]
+    return item.to(tensor.device)._array, True, 1
 
 
 class NeedsLevels(RuntimeError):
@@ -208,7 +208,7 @@ def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
 
 def _getitem_method(self: Tensor, index: Any) -> Any:
     if type(self) not in FAST and overrides.wanted((self,)):
-        return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[attr-defined]
+        return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)
     if not self._array.ndim and index == 0 and type(index) is int:
         return self.item()  # PyTorch 0.2's ``loss.data[0]``
     if type(index) is int:
@@ -229,7 +229,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from ..inplace import assign, check_batch, check_writable, give_history, snapshot
 
     if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
-        overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)  # type: ignore[attr-defined]
+        overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
         return
     check_writable(self)
     raw, _, _ = _raw_index(self, index)
@@ -240,7 +240,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = make(value, dtype=kind.dtype, device=kind.device)
     elif value._kind is not kind:
         check_batch(kind, value._kind)
-        value = value.to(kind.device, kind.dtype)  # type: ignore[attr-defined]
+        value = value.to(kind.device, kind.dtype)
         value = value if type(kind) is Kind else _lifted(value, levels_of(kind))
     before = snapshot(self)
     if tangents["levels"]:
@@ -288,14 +288,14 @@ def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
 
 
 op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False)
-Tensor.__getitem__, Tensor.__setitem__ = _getitem_method, _setitem_method  # type: ignore[attr-defined]
+Tensor.__getitem__, Tensor.__setitem__ = _getitem_method, _setitem_method  # type: ignore[method-assign, assignment]
 
 
 def _delitem(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-Tensor.__delitem__ = _delitem  # type: ignore[attr-defined]
+Tensor.__delitem__ = _delitem  # type: ignore[method-assign, assignment]
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not input.ndim:
-        return input.clone()  # type: ignore
+        return input.clone()
     return input[(slice(None),) * dim + (index.reshape(-1),)]  # type: ignore
 
 
@@ -416,7 +416,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     if input.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not input.ndim:
-        return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())  # type: ignore
+        return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
     _check_gather("scatter_add", input, dim, index)
     return _scatter_add(input, src, index, dim)  # type: ignore[no-any-return]
 
@@ -433,13 +433,13 @@ _masked_fill = op(
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """``input`` with ``value`` (a number or 0-d tensor) where ``mask`` holds."""
     if mask.dtype is dtypes.uint8:
-        mask = mask.bool()  # type: ignore[attr-defined]
+        mask = mask.bool()
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
-        value = value.to(input.dtype)  # type: ignore[attr-defined]
+        value = value.to(input.dtype)
     elif dtypes.promotion_of_scalar(type(value)).category > input.dtype.category:
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name}_t without overflow")
     else:

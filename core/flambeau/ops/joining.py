@@ -101,7 +101,7 @@ def _repeat_method(self: Tensor, *sizes: Any) -> Tensor:
     return tall.expand(spread).clone().reshape([r * n for r, n in zip(repeats, shape, strict=True)])
 
 
-Tensor.repeat = _repeat_method
+Tensor.repeat = _repeat_method  # type: ignore[method-assign, assignment]
 
 
 @composite(method=False)
@@ -115,7 +115,7 @@ def _tile_method(self: Tensor, *dims: Any) -> Tensor:
     return tile(self, as_shape(dims))
 
 
-Tensor.tile = _tile_method
+Tensor.tile = _tile_method  # type: ignore[method-assign, assignment]
 
 _flip = op(
     "flip", lambda xp, input, /, dims: xp.flip(input, axis=dims), public=False, method=False, out=False,
@@ -136,7 +136,7 @@ def _flip_method(self: Tensor, *dims: Any) -> Tensor:
     return _flip(self, given).clone() if given else self.clone()
 
 
-Tensor.flip = _flip_method
+Tensor.flip = _flip_method  # type: ignore[method-assign, assignment]
 
 _roll = op(
     "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims), public=False, method=False, out=False,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..op import composite, op
 from ..return_types import make
-from .._tensor import Tensor
 from .matrix import _mm
 from .reductions import _vector_norm
 
@@ -59,15 +59,15 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         if n != m and 1 not in (n, m):
             raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}")
         if n != m and n == 1:
-            b = b.sum(j, True, dtype=b.dtype)  # type: ignore
+            b = b.sum(j, True, dtype=b.dtype)
         elif n != m:
-            a = a.sum(i, True, dtype=a.dtype)  # type: ignore
+            a = a.sum(i, True, dtype=a.dtype)
     rows = [each for each in range(a.ndim) if each not in first]
     columns = [each for each in range(b.ndim) if each not in second]
     shape = [a.shape[each] for each in rows] + [b.shape[each] for each in columns]
     inner = math.prod(a.shape[each] for each in first)
-    left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)  # type: ignore
-    right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))  # type: ignore
+    left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
+    right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
     return _mm(left, right).reshape(shape)  # type: ignore[no-any-return]
 
 
@@ -75,7 +75,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both; a product where one has no dimension."""
     if not input.ndim or not other.ndim:
-        return input * other  # type: ignore[return-value]
+        return input * other
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
                            f"{list(other.shape)}")  # fmt: skip
@@ -92,9 +92,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     ndim = max(input.ndim, other.ndim)
     a, b = ((1,) * (ndim - each.ndim) + tuple(each.shape) for each in (input, other))
-    left = input.reshape([n for size in a for n in (size, 1)])  # type: ignore
-    right = other.reshape([n for size in b for n in (1, size)])  # type: ignore
-    return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])  # type: ignore
+    left = input.reshape([n for size in a for n in (size, 1)])
+    right = other.reshape([n for size in b for n in (1, size)])
+    return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
 
 
 @composite(method=False, out=True)
@@ -181,7 +181,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     x1, x2 = broadcast_matrices(x1, x2)
     n, m = x1.shape[-2], x2.shape[-2]
     if not x1.numel() or not x2.numel():
-        return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0  # type: ignore
+        return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
     if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _FEW or compute_mode == _COMPUTE_MODES[1]):
         return _euclidean(x1, x2)  # type: ignore[no-any-return]
     return _vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)  # type: ignore
@@ -216,7 +216,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
     _check_system(B, L, "u")
     _refuse_dtype("cholesky_solve_cpu", B)
-    lower = L.mH if upper else L  # type: ignore
+    lower = L.mH if upper else L
     return solve_triangular(lower.mH, solve_triangular(lower, B, upper=False), upper=True)  # type: ignore
 
 
@@ -242,11 +242,11 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
 
     check_square("cholesky_inverse", L)
     _refuse_dtype("cholesky_inverse_out_cpu", L)
-    zero = L.detach().diagonal(0, -2, -1) == 0  # type: ignore
+    zero = L.detach().diagonal(0, -2, -1) == 0
     if zero.numel():
-        info = zero.any(-1) * (zero.long().argmax(-1) + 1)  # type: ignore
+        info = zero.any(-1) * (zero.long().argmax(-1) + 1)
         refuse_singular("cholesky_inverse", info)
-    eye = L.new_ones(L.shape[-2:]).tril().triu().expand(L.shape)  # type: ignore
+    eye = L.new_ones(L.shape[-2:]).tril().triu().expand(L.shape)
     return cholesky_solve(eye, L, upper)
 
 
@@ -270,7 +270,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         return _SVD((U, S, Vh.mH))
     rows, columns = input.shape[-2:]
     batch = input.shape[:-2]
-    zeros = (input.new_zeros((*batch, n, n)) for n in (rows, columns))  # type: ignore
+    zeros = (input.new_zeros((*batch, n, n)) for n in (rows, columns))
     return _SVD((next(zeros), linalg.svdvals(input), next(zeros)))
 
 
@@ -308,7 +308,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         raise RuntimeError(f"torch.ormqr: other.shape[{dim}] must be equal to input.shape[-2]")
     if left:
         return reflect(input, tau, other, adjoint=transpose)
-    return reflect(input, tau, other.mH, adjoint=not transpose).mH  # type: ignore
+    return reflect(input, tau, other.mH, adjoint=not transpose).mH
 
 
 # --- LU and triangular systems ------------------------------------------------------------------------------------
@@ -345,11 +345,11 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
                            "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")  # fmt: skip
-    if unpack_pivots and LU_pivots.numel() and not 1 <= int(LU_pivots.min()) <= int(LU_pivots.max()) <= LU_data.shape[-2]:  # type: ignore
+    if unpack_pivots and LU_pivots.numel() and not 1 <= int(LU_pivots.min()) <= int(LU_pivots.max()) <= LU_data.shape[-2]:
         raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
                            "lu_factor?")  # fmt: skip
     P, L, U = unpacked(LU_data, LU_pivots)
-    empty = LU_data.new_empty(0)  # type: ignore
+    empty = LU_data.new_empty(0)
     return _LUUnpack((P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty))
 
 
@@ -364,9 +364,9 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
                                "instead")  # fmt: skip
     _check_system(b, A, "A")
     _refuse_dtype("triangular_solve_cpu", b)
-    turned = A.mT if transpose else A  # type: ignore
+    turned = A.mT if transpose else A
     made = solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
-    return _TriangularSolve((made, A.clone()))  # type: ignore
+    return _TriangularSolve((made, A.clone()))
 
 
 # --- inverses, determinants, functions of matrices ----------------------------------------------------------------
@@ -438,12 +438,12 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Orthonormal columns that nearly span the range of ``A``: Halko, Martinsson, Tropp (2009), algorithm 4.4."""
-    from .sampling import randn
     from ..linalg import qr
+    from .sampling import randn
 
     Q = qr(A @ randn(A.shape[-1], q, dtype=A.dtype, device=A.device)).Q
     for _ in range(niter):
-        Q = qr(A @ qr(A.mH @ Q).Q).Q  # type: ignore
+        Q = qr(A @ qr(A.mH @ Q).Q).Q
     return Q  # type: ignore[no-any-return]
 
 
@@ -453,12 +453,12 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     from ..linalg import svd
 
     q, niter = 6 if q is None else q, 2 if niter is None else niter
-    A = A if M is None else A - M.expand(A.shape)  # type: ignore
+    A = A if M is None else A - M.expand(A.shape)
     if A.shape[-2] < A.shape[-1]:
-        U, S, V = svd_lowrank(A.mH, q, niter)  # type: ignore
+        U, S, V = svd_lowrank(A.mH, q, niter)
         return V, S, U
     Q = _basis(A, q, niter)
-    U, S, Vh = svd(Q.mH @ A, full_matrices=False)  # type: ignore
+    U, S, Vh = svd(Q.mH @ A, full_matrices=False)
     return Q @ U, S, Vh.mH
 
 
@@ -472,7 +472,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)  # type: ignore
+    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
 
 
 @composite(method=False)
@@ -510,8 +510,8 @@ def lobpcg(
     else:
         L = linalg.cholesky(B)
         half = linalg.solve_triangular(L, A, upper=False)
-        values, vectors = linalg.eigh(linalg.solve_triangular(L, half.mH, upper=False))  # type: ignore
-        vectors = linalg.solve_triangular(L.mH, vectors, upper=True)  # type: ignore
+        values, vectors = linalg.eigh(linalg.solve_triangular(L, half.mH, upper=False))
+        vectors = linalg.solve_triangular(L.mH, vectors, upper=True)
     if largest is None or largest:
         values, vectors = values.flip(-1), vectors.flip(-1)
     return values[..., :k], vectors[..., :k]
@@ -527,8 +527,8 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 
     half = "U" if upper else "L"
     if eigenvectors:
-        return tuple(linalg.eigh(input, half))  # type: ignore[return-value]
-    return linalg.eigvalsh(input, half), input.new_zeros(input.shape)  # type: ignore
+        return tuple(linalg.eigh(input, half))
+    return linalg.eigvalsh(input, half), input.new_zeros(input.shape)
 
 
 @composite(out=True)
@@ -547,7 +547,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     solved = linalg.solve_triangular(R[:columns], turned[:columns], upper=True)
     from .joining import cat
 
-    return cat([solved, turned[columns:]]), geqrf(A.detach()).a  # type: ignore
+    return cat([solved, turned[columns:]]), geqrf(A.detach()).a
 
 
 @composite
@@ -555,14 +555,14 @@ def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, T
     """The LU factorization of a batch of matrices, as ``(LU, pivots)``; of old, now ``linalg.lu_factor``."""
     LU, pivots, found = lu(A, pivot, get_infos=True)
     if isinstance(info, Tensor):
-        info.resize_(found.shape).copy_(found)  # type: ignore
+        info.resize_(found.shape).copy_(found)
     return LU, pivots
 
 
 @composite
 def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solutions of ``A x = b`` for a batch of vectors, from :func:`btrifact`; of old, now ``linalg.lu_solve``."""
-    return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)  # type: ignore
+    return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
 
 
 _REMOVED = "This function was deprecated since version 1.9 and is now removed. "

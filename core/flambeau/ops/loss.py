@@ -229,33 +229,32 @@ op(
 # --- cross entropy: log-softmax and negative log likelihood in one -------------------------------------------------
 
 
-def _log_normalizer_forward(xp: Any, input: Any, /, dim: int) -> Any:
-    """The largest element along ``dim``, and the logarithm of the sum of exponentials of what they all exceed it by."""
+def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
     largest = xp.max(input, axis=dim, keepdims=True)
-    return xp.concat([largest, xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))], axis=dim)
+    return largest + xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))
 
 
 def _cross_entropy_forward(
-    xp: Any, input: Any, normalizer: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
+    xp: Any, input: Any, log_sum: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    return _nll_loss_forward(xp, (input - normalizer[:, :1, ...]) - normalizer[:, 1:, ...], target, weight, reduction, ignore_index)
+    return _nll_loss_forward(xp, input - log_sum, target, weight, reduction, ignore_index)
 
 
 @formula
 def cross_entropy_backward(
-    F: Any, g: Any, input: Any, normalizer: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+    F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """``normalizer`` serves kernels only: the formula must know how it depends on ``input``."""
+    """``log_sum`` serves kernels only: the formula must know how it depends on ``input``."""
     slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
 
-_log_normalizer = op("log_normalizer", _log_normalizer_forward, promote="accumulate", public=False, method=False, out=False)
+_log_sum_exp = op("log_sum_exp", _log_sum_exp_forward, promote="accumulate", public=False, method=False, out=False)
 _cross_entropy = op(
     "cross_entropy", _cross_entropy_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
     backward_name="NllLossBackward0",
-    input=lambda F, g, input, normalizer, target, weight, reduction, ignore_index: cross_entropy_backward(
-        F, g, input, normalizer, target, weight, reduction, ignore_index),
+    input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
+        F, g, input, log_sum, target, weight, reduction, ignore_index),
 )  # fmt: skip
 
 
@@ -321,7 +320,7 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    return _cross_entropy(input, _log_normalizer(alias(input), 1), target, weight, reduction, ignore_index)  # type: ignore
+    return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)  # type: ignore
 
 
 def _cross_entropy_of_probabilities(

@@ -154,7 +154,7 @@ def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-Tensor.__rmatmul__ = __rmatmul__
+Tensor.__rmatmul__ = __rmatmul__  # type: ignore[method-assign, assignment]
 
 
 # --- multiply and add ---------------------------------------------------------------------------------------------

@@ -135,10 +135,10 @@ def _resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tenso
     return _resize_(self, other.shape)
 
 
-Tensor.as_strided_, Tensor.set_, Tensor.resize_, Tensor.resize, Tensor.resize_as_ = (
+Tensor.as_strided_, Tensor.set_, Tensor.resize_, Tensor.resize, Tensor.resize_as_ = (  # type: ignore[method-assign]
     _as_strided_, _set_, _resize_, _resize, _resize_as_)  # fmt: skip
 RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
-Tensor.resize_as = lambda self, other: _resize(self, other.shape)
+Tensor.resize_as = lambda self, other: _resize(self, other.shape)  # type: ignore[method-assign, arg-type]
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -178,6 +178,6 @@ def _record_stream(self: Tensor, stream: Any) -> None:
     self._kind.backend.record_stream(self._array, stream)
 
 
-Tensor.is_set_to, Tensor.is_same_size = _is_set_to, _is_same_size
+Tensor.is_set_to, Tensor.is_same_size = _is_set_to, _is_same_size  # type: ignore[method-assign, assignment]
 Tensor.is_pinned, Tensor.pin_memory, Tensor.record_stream = _is_pinned, _pin_memory, _record_stream  # type: ignore
-Tensor.is_shared, Tensor.share_memory_ = _is_shared, _share_memory_
+Tensor.is_shared, Tensor.share_memory_ = _is_shared, _share_memory_  # type: ignore[method-assign, assignment]

@@ -80,7 +80,7 @@ def from_file(
 
 
 PUBLIC.update(empty_permuted=empty_permuted, from_file=from_file)
-Tensor.dim_order = _dim_order
+Tensor.dim_order = _dim_order  # type: ignore[method-assign, assignment]
 
 # --- hashes -------------------------------------------------------------------------------------------------------
 
@@ -142,6 +142,6 @@ def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -
     return func(*args, **(kwargs or {}))
 
 
-Tensor.module_load, Tensor.reinforce = _module_load, _reinforce
-Tensor.__cuda_array_interface__ = property(_cuda_array_interface)
-Tensor.__torch_dispatch__ = staticmethod(_torch_dispatch)
+Tensor.module_load, Tensor.reinforce = _module_load, _reinforce  # type: ignore[method-assign, assignment]
+Tensor.__cuda_array_interface__ = property(_cuda_array_interface)  # type: ignore[method-assign, assignment]
+Tensor.__torch_dispatch__ = staticmethod(_torch_dispatch)  # type: ignore[method-assign]

@@ -26,7 +26,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-Tensor.__pos__ = positive
+Tensor.__pos__ = positive  # type: ignore[method-assign, assignment]
 
 abs = op(
     "abs", lambda xp, input: xp.abs(input), promote="real", inplace=True, aliases=("absolute",), dunders=("__abs__",),

@@ -367,4 +367,4 @@ def _zero_(self: Tensor) -> Tensor:
     return self
 
 
-Tensor._overwrite, Tensor.fill_, Tensor.zero_ = _overwrite, _fill_, _zero_
+Tensor._overwrite, Tensor.fill_, Tensor.zero_ = _overwrite, _fill_, _zero_  # type: ignore[method-assign, assignment]

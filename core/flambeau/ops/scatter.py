@@ -288,7 +288,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return flat.reshape(input.shape)
 
 
-Tensor.put_ = _put_
+Tensor.put_ = _put_  # type: ignore[method-assign, assignment]
 
 
 @composite(out=True)

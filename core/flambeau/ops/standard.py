@@ -14,7 +14,8 @@ __all__ = ["extremes", "look", "overwrite", "put"]
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
     """The smallest and the largest element of an array; in the whole batch, where it has one."""
-    xp, array = getattr(xp, "inner", xp), getattr(array, "raw", array)
+    if hasattr(array, "raw"):
+        xp, array = xp.inner, array.raw
     return xp.min(array), xp.max(array)
 
 

@@ -46,7 +46,7 @@ def _nan_to_num_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return in_place("nan_to_num", nan_to_num)(self, *args, **kwargs)
 
 
-Tensor.nan_to_num_ = _nan_to_num_
+Tensor.nan_to_num_ = _nan_to_num_  # type: ignore[method-assign, assignment]
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------
 

@@ -107,7 +107,7 @@ def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
         raise _cannot_view(self) from None
 
 
-Tensor.view, Tensor.reshape = _view_method, _reshape_method
+Tensor.view, Tensor.reshape = _view_method, _reshape_method  # type: ignore[method-assign, assignment]
 
 
 def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
@@ -170,7 +170,7 @@ def _expand_method(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
     return _expanded(self, tuple(result))  # type: ignore[no-any-return]
 
 
-Tensor.expand = _expand_method
+Tensor.expand = _expand_method  # type: ignore[method-assign, assignment]
 
 
 @composite
@@ -288,7 +288,7 @@ def _permute_method(self: Tensor, *dims: Any) -> Tensor:
     return _permuted(self, order)  # type: ignore[no-any-return]
 
 
-Tensor.permute = _permute_method
+Tensor.permute = _permute_method  # type: ignore[method-assign, assignment]
 
 
 def _transpose_forward(xp: Any, input: Any, /, dim0: int, dim1: int) -> Any:
@@ -327,10 +327,10 @@ def _matrix_transpose(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
-Tensor.T = property(_reversed_dims)
-Tensor.mT = property(_matrix_transpose)
-Tensor.H = property(lambda self: _t(self).conj())
-Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
+Tensor.T = property(_reversed_dims)  # type: ignore[method-assign, assignment]
+Tensor.mT = property(_matrix_transpose)  # type: ignore[method-assign, assignment]
+Tensor.H = property(lambda self: _t(self).conj())  # type: ignore[method-assign, assignment]
+Tensor.mH = property(lambda self: _matrix_transpose(self).conj())  # type: ignore[method-assign, assignment]
 
 
 @composite
@@ -609,7 +609,7 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
     return _unfolded(self, dim, size, step, self._kind.backend)  # type: ignore[no-any-return]
 
 
-Tensor.unfold = _unfold_method
+Tensor.unfold = _unfold_method  # type: ignore[method-assign, assignment]
 
 
 # --- in place: the tensor becomes another view of its memory ------------------------------------------------------

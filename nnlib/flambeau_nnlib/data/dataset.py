@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import flambeau as torch
 
+from .sampler import place_of
+
 __all__ = [
     "ChainDataset",
     "ConcatDataset",
@@ -262,7 +264,7 @@ def random_split(
     if sum(lengths) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
 
-    order = torch.randperm(total, generator=generator).tolist()
+    order = torch.randperm(total, generator=generator, device=place_of(generator)).tolist()
     ends = itertools.accumulate(lengths)
     return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
 

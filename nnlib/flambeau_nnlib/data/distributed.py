@@ -56,7 +56,7 @@ class DistributedSampler(Sampler[int]):
         if self.shuffle:
             generator = torch.Generator()
             generator.manual_seed(self.seed + self.epoch)
-            indices = torch.randperm(len(indices), generator=generator).tolist()
+            indices = torch.randperm(len(indices), generator=generator, device="cpu").tolist()
         while len(indices) < self.total_size:
             indices += indices[: self.total_size - len(indices)]
         return iter(indices[self.rank : self.total_size : self.num_replicas])

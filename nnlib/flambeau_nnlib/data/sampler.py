@@ -91,14 +91,14 @@ class RandomSampler(Sampler[int]):
     def _draw_with_replacement(self, n: int, generator: torch.Generator) -> Iterator[int]:
         for start in range(0, self.num_samples, 32):
             size = min(32, self.num_samples - start)
-            yield from torch.randint(n, (size,), dtype=torch.int64, generator=generator).tolist()
+            yield from torch.randint(n, (size,), dtype=torch.int64, generator=generator, device=place_of(generator)).tolist()
 
     def _draw_shuffles(self, n: int, generator: torch.Generator) -> Iterator[int]:
         rounds, rest = divmod(self.num_samples, n)
         for _ in range(rounds):
-            yield from torch.randperm(n, generator=generator).tolist()
+            yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()
         # Drawn even if nothing of it is used: a generator shared with others must move on as PyTorch's does.
-        yield from torch.randperm(n, generator=generator).tolist()[:rest]
+        yield from torch.randperm(n, generator=generator, device=place_of(generator)).tolist()[:rest]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -116,7 +116,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
+        for i in torch.randperm(len(self.indices), generator=self.generator, device=place_of(self.generator)).tolist():
             yield self.indices[i]
 
     def __len__(self) -> int:
@@ -193,9 +193,14 @@ class EndlessSampler(Sampler[None]):
         return itertools.repeat(None)
 
 
+def place_of(generator: torch.Generator | None) -> Any:
+    """Where to draw indices: with the generator; on the CPU, where they are used, if it is the default one."""
+    return "cpu" if generator is None else generator.device
+
+
 def random_seed(generator: torch.Generator | None = None) -> int:
     """One 63-bit number from ``generator`` (default: the default generator)."""
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
+    return int(torch.empty((), dtype=torch.int64, device=place_of(generator)).random_(generator=generator).item())
 
 
 def _check_positive_int(name: str, value: Any) -> None:

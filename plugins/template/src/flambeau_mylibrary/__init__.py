@@ -1,0 +1,40 @@
+"""flambeau on mylibrary.  array-api-strict stands in for it here: put your library in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import array_api_strict as mylibrary
+import numpy
+from flambeau.backend import Backend, hookimpl
+
+__all__ = ["MyBackend"]
+
+
+class MyBackend(Backend):
+    name = "mylibrary"  # FLAMBEAU_BACKEND=mylibrary, and the entry point's name
+    device_type = "mylibrary"  # torch.device("mylibrary")
+    xp = mylibrary  # a namespace that follows the array API standard
+    array_type = type(mylibrary.zeros(()))
+    mutable = False  # True only if arrays can be written to and views share memory, as NumPy's
+
+    def to_host(self, array: Any) -> Any:
+        return numpy.asarray(array)
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return {"relu": relu}
+
+
+def relu(input: Any) -> Any:
+    """A kernel takes the arguments of the operation's forward, without its ``xp``."""
+    return mylibrary.clip(input, min=0)
+
+
+_backend = MyBackend()
+
+
+@hookimpl
+def flambeau_backend(name: str) -> Backend | None:
+    return _backend if name == "mylibrary" else None

@@ -1,0 +1,48 @@
+"""The plugins' document: its code is the template's, and it tells of every hook."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from flambeau import hookspecs
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+TEMPLATE = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "plugins" / "template").rglob("*.*"))
+            if path.suffix in (".py", ".toml")}  # fmt: skip
+HOOKS = {name: value for name, value in vars(hookspecs).items() if name.startswith("flambeau_")}
+
+
+def test_the_document_is_short():
+    assert len(DOCUMENT.splitlines()) < 100
+
+
+@pytest.mark.parametrize("block", re.findall(r"```(?:python|toml)\n(.*?)```", DOCUMENT, re.DOTALL))
+def test_code_is_the_templates(block):
+    assert any(block in text for text in TEMPLATE.values()), block
+
+
+def test_the_templates_backend_is_small():
+    module = next(text for path, text in TEMPLATE.items() if path.name == "__init__.py")
+    assert len(module.splitlines()) < 60
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks_are_documented_and_typed(name):
+    hook = HOOKS[name]
+    parameters = ", ".join(inspect.signature(hook).parameters)
+    assert f"`{name}({parameters})`" in DOCUMENT
+    assert hook.__doc__
+    assert set(hook.__annotations__) == {*inspect.signature(hook).parameters, "return"}
+
+
+def test_names_of_plugins_stay_in_plugins():
+    """Nothing that is shipped knows a plugin's name."""
+    names = [path.name.removeprefix("flambeau-") for path in (ROOT / "plugins").glob("flambeau-*")]
+    pattern = re.compile(rf"\b(flambeau_|flambeau-|BACKEND=)({'|'.join(names)})\b|^\s*(import|from) ({'|'.join(names)})\b", re.MULTILINE)
+    for folder in ("core", "backends", "nnlib", "vision"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert not pattern.search(path.read_text(encoding="utf-8")), path

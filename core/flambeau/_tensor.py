@@ -50,7 +50,7 @@ class Tensor(Members):
     _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
     _grad: Tensor | None
     _storage: Storage | None  # shared with views; made when first needed
-    _view: tuple[Tensor, Any, tuple[Any, ...], bool] | None  # what it is a view of: (tensor, operation, parameters, recorded)
+    _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # what it is a view of: (tensor, operation, parameters, recorded)
     _inference = False
     _has_hooks = False  # on a leaf: some are to be called when its gradient is complete
     name: str | None = None
@@ -426,7 +426,7 @@ class Tensor(Members):
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (Tensor, bool, int, float, complex)):
             raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-        return bool((element == self).any())
+        return bool(self.eq(element).any())
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from .printing import tensor_str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from . import dtypes
 from .autograd import forward_ad
@@ -25,6 +25,9 @@ from ._tensor import Tensor, alias
 __all__ = ["IN_CUSTOM_FUNCTION", "assign", "check_writable", "give_history", "in_place", "rebase", "snapshot", "with_out"]
 
 IN_CUSTOM_FUNCTION = "in a custom Function"  # in place of True or False, for how a view came about
+
+
+T = TypeVar("T")
 
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -119,7 +122,7 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
     return call
 
 
-def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_out(function: Callable[..., T]) -> Callable[..., T]:
     """A composite with an ``out=`` argument added."""
     from .dispatch import write_out
 

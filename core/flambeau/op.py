@@ -14,7 +14,7 @@ import inspect
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, SimpleNamespace
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 from . import dtypes
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, unpack_tensor
@@ -141,6 +141,18 @@ def register_plain(cls: type) -> None:
 
 
 # --- definition ---------------------------------------------------------------------------------------------------
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], *, results: Sequence[str], **options: Any) -> Callable[..., Any]: ...
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], *, many: Literal[True], **options: Any) -> Callable[..., Any]: ...
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], **options: Any) -> Callable[..., Tensor]: ...
 
 
 def op(

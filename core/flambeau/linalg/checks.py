@@ -8,7 +8,7 @@ from .. import dtypes
 from .._tensor import Tensor
 
 __all__ = [
-    "LinAlgError", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype", "check_square", "failure",
+    "LinAlgError", "anywhere", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype", "check_square", "failure",
     "is_numerical_failure", "ones_where", "promote_square",
 ]  # fmt: skip
 
@@ -77,16 +77,25 @@ def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
     return A.expand(*batch, *one[-2:]), B.expand(*batch, *other[-2:])
 
 
+def anywhere(condition: Tensor) -> bool:
+    """Whether a condition holds anywhere, also in what ``vmap`` hides."""
+    backend, array = _unhidden(condition)
+    return bool(backend.xp.any(array))
+
+
+def _unhidden(tensor: Tensor) -> tuple[Any, Any]:
+    backend, array = tensor._kind.backend, tensor._array
+    return getattr(backend, "inner", backend), getattr(array, "raw", array)
+
+
 def failure(info: Tensor) -> tuple[str, int] | None:
     """Where the first failure is (as PyTorch words it) and its number; None where all went well."""
-    array = info._array
-    if not bool(info._kind.backend.xp.any(array != 0)):
+    backend, array = _unhidden(info)
+    if not bool(backend.xp.any(array != 0)):
         return None
-    if not array.ndim:
-        return "", int(array)
-    codes = info.detach().reshape(-1).tolist()
+    codes = backend.tolist(backend.xp.reshape(array, (-1,)))
     index = next(i for i, code in enumerate(codes) if code)
-    return f"(Batch element {index}): ", codes[index]
+    return (f"(Batch element {index}): " if array.ndim else ""), codes[index]
 
 
 def is_numerical_failure(error: BaseException | None) -> bool:

@@ -10,7 +10,16 @@ from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import composite, op
 from ..return_types import make
-from .checks import LinAlgError, broadcast_matrices, check_matrix, check_same_dtype, failure, is_numerical_failure, promote_square
+from .checks import (
+    LinAlgError,
+    anywhere,
+    broadcast_matrices,
+    check_matrix,
+    check_same_dtype,
+    failure,
+    is_numerical_failure,
+    promote_square,
+)
 from .decompositions import svd
 from .factors import lu_arrays, solve_with_lu
 
@@ -162,7 +171,7 @@ def refuse_singular(name: str, info: Tensor) -> None:
 def cofactors(A: Tensor) -> Tensor:
     """The conjugate of the matrices of cofactors: ``det(A) A^-1``, conjugate and transposed, where that exists."""
     value = _det(A)
-    if not bool((value.detach() == 0).any()):
+    if not anywhere(value.detach() == 0):
         return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]
     U, S, Vh = svd(A)
     others = [_product_without(S, i) for i in range(S.shape[-1])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
+from .. import dtypes, overrides
 from ..autograd import forward_ad
 from ..autograd.engine import tangents
 from ..backend import contiguous_strides
@@ -68,6 +68,11 @@ def _to_method(
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
     (tensor([1]), tensor([1.], dtype=torch.float64))
     """
+    if type(self) not in FAST and overrides.wanted((self,)):
+        options = {"dtype": dtype, "device": device, "other": other, "non_blocking": non_blocking, "copy": copy,
+                   "memory_format": memory_format}  # fmt: skip
+        given = {name: value for name, value in options.items() if value is not None and value is not False}
+        return overrides.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore
     place = device
     for position, each in enumerate(args):
         if isinstance(each, dtypes.dtype):
@@ -99,11 +104,14 @@ def _as_device(place: Any) -> device:
     return place if isinstance(place, device) else _device(place)
 
 
+_to_method.__name__ = "to"
 Tensor.to = _to_method  # type: ignore[method-assign, assignment]
 
 
 def _converter(name: str, dtype: dtypes.dtype) -> None:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        if type(self) not in FAST and overrides.wanted((self,)):
+            return overrides.handle_torch_function(method, (self,), self)  # type: ignore[no-any-return]
         return to_kind(self, self._kind.to(dtype))
 
     method.__name__ = method.__qualname__ = name

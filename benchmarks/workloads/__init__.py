@@ -1,0 +1,25 @@
+"""What is measured: one file a group, one small function a workload.
+
+A workload takes the ``torch`` module, PyTorch's or flambeau's, makes what it needs, and returns the step to time.  What the
+step returns is compared between the two.
+"""
+
+from __future__ import annotations
+
+from . import calls, inference, layers, networks, startup
+from .workload import Workload
+
+__all__ = ["GROUPS", "Workload", "find"]
+
+GROUPS: dict[str, list[Workload]] = {
+    "calls": calls.WORKLOADS,
+    "networks": networks.WORKLOADS,
+    "layers": layers.WORKLOADS,
+    "inference": inference.WORKLOADS,
+    "startup": startup.WORKLOADS,
+}
+
+
+def find(name: str) -> Workload:
+    """The workload of that name."""
+    return next(each for group in GROUPS.values() for each in group if each.name == name)

@@ -1,0 +1,87 @@
+"""What it costs to be there at all: a process that imports the library, and the room that it takes on the disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from .workload import Step, Workload
+
+__all__ = ["WORKLOADS"]
+
+ROOT = Path(__file__).parents[2]
+
+
+def import_alone(torch: Any) -> Step:
+    """A whole process, which imports the library and ends."""
+    return process(f"import {torch.__name__}")
+
+
+def import_and_use(torch: Any) -> Step:
+    """A whole process, which imports the library, its layers among it, and makes a tensor: nothing is put off."""
+    return process(f"import {torch.__name__} as torch; torch.nn.Linear(1, 1)(torch.ones(1))")
+
+
+def process(code: str) -> Step:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+    def step() -> None:
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+    return step
+
+
+def installed_size(torch: Any) -> Step:
+    """Bytes on the disk of the library, its kernel pack and all that they require, compiled Python files left out."""
+    name = torch.__name__
+    pack = os.environ.get("BENCHMARK_PACK") if name == "flambeau" else None
+    return lambda: sum(path.stat().st_size for path in files([name, *([pack] if pack else [])]))
+
+
+def files(distributions: list[str]) -> set[Path]:
+    """The files of distributions and of those that they require, and so on."""
+    todo, seen, found = list(distributions), set[str](), set[Path]()
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            required, paths = ours() if name == "flambeau" else installed(name)
+            todo += [normal(each) for each in required if "extra ==" not in each]
+            found.update(path for path in paths if "__pycache__" not in path.parts and path.is_file())
+    return found
+
+
+def ours() -> tuple[list[str], Iterator[Path]]:
+    """What flambeau requires, and its files, which need not be installed to be counted."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    return project["project"]["dependencies"], (path for package in packages for path in (ROOT / package).rglob("*"))
+
+
+def installed(name: str) -> tuple[list[str], Iterator[Path]]:
+    """What a distribution requires, and its files; nothing where another platform requires it."""
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        return [], iter(())
+    return found.requires or [], (Path(str(found.locate_file(path))) for path in found.files or [])
+
+
+def normal(requirement: str) -> str:
+    """The name in ``Some_Name>=1; marker``, as distributions are told apart."""
+    match = re.match(r"[\w.-]+", requirement)
+    return re.sub(r"[-_.]+", "-", match.group()).lower() if match else requirement
+
+
+WORKLOADS = [
+    Workload("import, whole process", import_alone, 0.12, 0.4),
+    Workload("import and first layer, whole process", import_and_use),
+    Workload("installed size", installed_size, 0.1, 0.5, unit="B"),
+]

@@ -38,7 +38,8 @@ def close(one, other, tolerance=1e-9):
 # --- against NumPy ------------------------------------------------------------------------------------------------
 
 REFERENCES = {
-    "det": np.linalg.det, "inv": np.linalg.inv, "slogdet": np.linalg.slogdet, "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
+    "det": np.linalg.det, "inv": np.linalg.inv, "slogdet": np.linalg.slogdet, "svdvals": lambda a: np.linalg.svd(a,
+        compute_uv=False),
     "pinv": np.linalg.pinv, "eigvals": np.linalg.eigvals, "cond": np.linalg.cond, "matrix_rank": np.linalg.matrix_rank,
 }  # fmt: skip
 
@@ -77,9 +78,11 @@ def test_norm_takes_a_dtype():
 
 
 @pytest.mark.parametrize("equation, shapes", [
-    ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,jk", [(2, 3), (3, 4)]), ("ii->i", [(3, 3)]), ("ii", [(3, 3)]), ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]),
+    ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,jk", [(2, 3), (3, 4)]), ("ii->i", [(3, 3)]), ("ii", [(3, 3)]), ("ij->ji", [(2, 3)]),
+    ("ij->", [(2, 3)]),
     ("i,j->ij", [(3,), (2,)]), ("...ij,...jk->...ik", [(2, 3, 4), (4, 5)]), ("bn,anm,bm->ba", [(2, 5), (3, 5, 4), (2, 4)]),
-    ("iij,jk->ik", [(2, 2, 3), (3, 2)]), ("i...->...", [(2, 3)]), ("ij,jk,kl,lm->im", [(2, 3), (3, 2), (2, 4), (4, 1)]), ("ij,jk->ik", [(2, 0), (0, 3)]),
+    ("iij,jk->ik", [(2, 2, 3), (3, 2)]), ("i...->...", [(2, 3)]), ("ij,jk,kl,lm->im", [(2, 3), (3, 2), (2, 4), (4, 1)]),
+    ("ij,jk->ik", [(2, 0), (0, 3)]),
     ("...,...", [(2, 3), (3,)]), (",i->i", [(), (3,)]), ("abc,cb->a", [(2, 3, 4), (4, 3)]),
 ])  # fmt: skip
 @pytest.mark.parametrize("installed", [True, False])
@@ -89,7 +92,8 @@ def test_einsum_as_numpy(equation, shapes, installed, monkeypatch):
     operands = [random(*shape, seed=number) for number, shape in enumerate(shapes)]
     close(torch.einsum(equation, *operands), np.einsum(equation, *(each.numpy() for each in operands)))
     if all(each.numel() for each in operands):
-        assert torch.autograd.gradcheck(lambda *given: torch.einsum(equation, *given), [each.requires_grad_() for each in operands])
+        assert torch.autograd.gradcheck(lambda *given: torch.einsum(equation, *given),
+                                        [each.requires_grad_() for each in operands])
 
 
 def test_einsum_by_sublists():
@@ -187,7 +191,8 @@ def test_powers_and_exponential():
     close(LA.matrix_power(A, 5), A @ A @ A @ A @ A)
     close(LA.matrix_power(A, -2) @ A @ A, eye(3).expand(2, 3, 3), 1e-8)
     values, vectors = LA.eigh(20 * (A + A.mT))
-    close(LA.matrix_exp(20 * (A + A.mT)) / values.amax().exp(), (vectors * (values - values.amax()).exp().unsqueeze(-2)) @ vectors.mT)
+    close(LA.matrix_exp(20 * (A + A.mT)) / values.amax().exp(),
+          (vectors * (values - values.amax()).exp().unsqueeze(-2)) @ vectors.mT)
     assert LA.matrix_exp(torch.zeros(2, 2)).tolist() == [[1, 0], [0, 1]]
 
 
@@ -300,7 +305,8 @@ DERIVATIVES = {
     "solve vector": (LA.solve, [(2, 3, 3), (3,)]),
     "solve right": (lambda A, B: LA.solve(A, B, left=False), [(3, 3), (2, 2, 3)]),
     "solve_triangular": (lambda A, B: LA.solve_triangular(A, B, upper=True), [(2, 3, 3), (3, 2)]),
-    "solve_triangular unit": (lambda A, B: LA.solve_triangular(A, B, upper=False, left=False, unitriangular=True), [(3, 3), (2, 2, 3)]),
+    "solve_triangular unit": (lambda A, B: LA.solve_triangular(A, B, upper=False, left=False, unitriangular=True), [(3, 3), (2,
+        2, 3)]),
     "qr": (lambda A: tuple(LA.qr(A)), [(2, 4, 3)]),
     "qr wide": (lambda A: tuple(LA.qr(A)), [(2, 4)]),
     "svd": (lambda A: lengths(LA.svd(A, full_matrices=False), 0, 2), [(2, 3, 3)]),
@@ -321,7 +327,8 @@ DERIVATIVES = {
     "lstsq": (lambda A, B: LA.lstsq(A, B).solution, [(4, 3), (4, 2)]),
     "matrix_exp": (LA.matrix_exp, [(2, 3, 3)]),
     "matrix_power": (lambda A: LA.matrix_power(A, -3), [(3, 3)]),
-    "norms": (lambda A: (LA.matrix_norm(A, 2), LA.matrix_norm(A, "nuc"), LA.matrix_norm(A, 1), LA.vector_norm(A, 3, 0)), [(3, 3)]),
+    "norms": (lambda A: (LA.matrix_norm(A, 2), LA.matrix_norm(A, "nuc"), LA.matrix_norm(A, 1), LA.vector_norm(A, 3, 0)), [(3,
+        3)]),
     "cond": (lambda A: (LA.cond(A), LA.cond(A, 1)), [(3, 3)]),
     "multi_dot": (lambda *given: LA.multi_dot(given), [(2, 3), (3, 4), (4,)]),
     "householder_product": (LA.householder_product, [(4, 3), (3,)]),

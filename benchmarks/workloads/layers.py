@@ -54,7 +54,7 @@ def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int
     def make(torch: Any) -> Step:
         torch.manual_seed(0)
         sizes = [shape, (features,), (features,)] if features else [shape]
-        tensors = [torch.randn(*size).requires_grad_() for size in sizes]
+        tensors = [torch.randn(size).requires_grad_() for size in sizes]
         return forward_backward(torch, forward(torch, *tensors), *tensors)
 
     return make
@@ -62,7 +62,7 @@ def on_input(shape: tuple[int, ...], forward: Callable[..., Step], features: int
 
 def forward_backward(torch: Any, forward: Step, *tensors: Any) -> Step:
     """A step that computes the gradients of ``tensors`` for a gradient of the output made once, and returns the first."""
-    grad = torch.randn(*forward().shape)
+    grad = torch.randn(forward().shape)
 
     def step() -> Any:
         for tensor in tensors:
@@ -89,7 +89,7 @@ def conv2d(what: str, inputs: int, outputs: int, size: int, kernel: int, stride:
         if what == "forward":
             return forward
         y = forward()
-        grad = torch.randn(*y.shape)
+        grad = torch.randn(y.shape)
         return lambda: torch.autograd.grad(y, asked_for, grad, retain_graph=True)
 
     return make

@@ -100,7 +100,7 @@ for _name, _target in _FACES.items():
 if _TYPE_CHECKING:
     from flambeau_nnlib import amp, distributions, hub, legacy, multiprocessing, nn, optim
 
-    from . import _functions
+    from . import _functions, autograd, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
     from ._functions import *
     from .cuda.generic import AcceleratorError, Event, OutOfMemoryError, Stream, get_device_module
     from .func import vmap

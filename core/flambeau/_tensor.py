@@ -324,7 +324,7 @@ class Tensor(Members):
 
     def detach(self) -> Tensor:
         """A tensor that shares this one's memory and version but has no history."""
-        made = alias(self)
+        made: Tensor = alias(self)
         made._storage = self._storage or self._own_storage()
         if not self._kind.backend.mutable:
             made._storage.link(made, self)
@@ -426,7 +426,7 @@ class Tensor(Members):
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (Tensor, bool, int, float, complex)):
             raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-        return bool(self.eq(element).any())
+        return bool((self == element).any())
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from .printing import tensor_str

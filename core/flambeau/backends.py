@@ -145,6 +145,8 @@ class _WithThreads(_Library):
 
 
 class _Flags(_Library):
+    enabled: bool
+
     def flags(self, enabled: bool = False) -> Any:
         """A context in which the library is enabled or not."""
         return self._changed(enabled=enabled)
@@ -152,7 +154,7 @@ class _Flags(_Library):
     def set_flags(self, _enabled: bool) -> bool:
         """Set ``enabled``; returns what it was."""
         before, self.enabled = self.enabled, _enabled
-        return before  # type: ignore[no-any-return]
+        return before
 
 
 class _Heads(_Library):

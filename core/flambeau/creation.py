@@ -278,7 +278,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     if count > 0 and offset + count * dtype.itemsize > size:
         raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
                          f"greater than actual buffer length ({size} bytes)")  # fmt: skip
-    array = backends.for_device_type("cpu").frombuffer(buffer, kind.raw_dtype, count, offset)
+    array = backends.for_device_type("cpu").frombuffer(buffer, kind.raw_dtype, count, offset)  # type: ignore[attr-defined]
     return _finish(wrap(array, kind), requires_grad)
 
 
@@ -563,5 +563,5 @@ def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     return empty(*args, dtype=self.dtype, device=self.device) if args else empty(0, dtype=self.dtype, device=self.device)
 
 
-Tensor.new_full, Tensor.new_tensor, Tensor.new_empty_strided, Tensor.new = (  # type: ignore[method-assign]
-    _new_full, _new_tensor, _new_empty_strided, _new)  # fmt: skip
+Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[method-assign, assignment]
+Tensor.new_empty_strided, Tensor.new = _new_empty_strided, _new  # type: ignore[method-assign, assignment]

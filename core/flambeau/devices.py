@@ -39,9 +39,11 @@ class device:
 
     def __init__(self, type: str | device | int, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index
+            index = type.index
+            type = type.type
         elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = backends.selected().device_type, type
+            index = type
+            type = backends.selected().device_type
         elif isinstance(type, str):
             type, index = _parse(type, index)
         else:
@@ -179,7 +181,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     """
 
     __slots__ = ("F", "_one", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars", "table")
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __init__(self, dtype: dtype, device: device, backend: Backend) -> None:
         super().__init__()

@@ -177,7 +177,9 @@ def _c_name(each: dtypes.dtype) -> str:
 
 def result_dtype(tensors: Sequence[Any]) -> dtypes.dtype:
     """The common dtype of tensors and Python scalars."""
-    dimensioned, zero_dim, scalars = [], [], []
+    dimensioned: list[dtypes.dtype] = []
+    zero_dim: list[dtypes.dtype] = []
+    scalars: list[dtypes.dtype] = []
     for each in tensors:
         if isinstance(each, Tensor):
             (dimensioned if each._array.ndim else zero_dim).append(each._kind.dtype)

@@ -95,7 +95,6 @@ def get_default_dtype() -> dtype:
 def set_default(new: dtype) -> None:
     global _default
     _default = new
-    promotion_of_scalar.cache_clear()
 
 
 # --- promotion ---------------------------------------------------------------------------------------------------
@@ -130,7 +129,6 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     return high
 
 
-@cache
 def promotion_of_scalar(kind: type) -> dtype:
     """The dtype that a Python scalar of this type gets where no tensor decides."""
     if kind is bool:

@@ -63,7 +63,7 @@ def _r2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     prepared = _prepared(name, input, False)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
-    return real_to_complex(sized(prepared, dims, sizes), dims, scale)  # type: ignore[no-any-return]
+    return real_to_complex(sized(prepared, dims, sizes), dims, scale)
 
 
 def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = False) -> Tensor:
@@ -75,7 +75,7 @@ def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     if last < 1:
         raise RuntimeError(f"Invalid number of data points ({last}) specified")
     prepared = sized(_prepared(name, input, True), dims, (*sizes[:-1], last // 2 + 1))
-    return complex_to_real(prepared.conj() if forward else prepared, dims, scale, last)  # type: ignore
+    return complex_to_real(prepared.conj() if forward else prepared, dims, scale, last)
 
 
 @with_out

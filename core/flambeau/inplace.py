@@ -130,7 +130,7 @@ def with_out(function: Callable[..., T]) -> Callable[..., T]:
     def with_out_argument(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return function(*args, **kwargs)
-        result = function(*args, **kwargs)
+        result: Any = function(*args, **kwargs)
         if not isinstance(result, Tensor):
             for target, each in zip(out, result, strict=True):
                 _check_untracked(function, target, each)

@@ -208,7 +208,7 @@ def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The elements that count over their norm along ``dim``; 0 for the others."""
-    size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    size: Tensor = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _counted(input, mask, 0, dtype) / size.clamp(min=eps)
 
 
@@ -290,7 +290,7 @@ class MaskedTensor(Tensor):
                                 "[MaskedTensor]")  # fmt: skip
             return MaskedTensor(result, masks[0])
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         def shown(data: Any, mask: Any) -> Any:
             if not isinstance(data, list):
                 return "--".rjust(8) if not mask else f"{data:8.4f}" if isinstance(data, float) else str(data)

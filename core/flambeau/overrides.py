@@ -77,7 +77,7 @@ def overrides_default(value: Any) -> bool:
         cls is not Tensor and isinstance(value, Tensor) and _keeps_class(cls))  # fmt: skip
 
 
-def _keeps_class(cls: type) -> bool:
+def _keeps_class(cls: type[Tensor]) -> bool:
     from .op import PLAIN
 
     return cls not in PLAIN and cls.__torch_function__ is not _disabled_torch_function
@@ -116,7 +116,8 @@ def call(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) ->
         key: value for key, value in arguments.items()
         if key in op.tensor_names or key not in op.defaults or op.defaults[key] is not value
     }  # fmt: skip
-    args, kwargs = [], {}
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
     positional = [name.split("=")[0].strip() for name in op.signature.split("*")[0].split(",") if name.strip()]
     for name in positional:
         if name not in changed or kwargs:

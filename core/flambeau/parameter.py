@@ -42,7 +42,7 @@ class Parameter(Tensor):
         memo[id(self)] = made
         return made
 
-    def __repr__(self, **kwargs: Any) -> str:
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -192,7 +192,7 @@ def fork_rng(
             _defaults[key].set_state(state)
 
 
-def raw_generator(generator: Generator | None, place: device) -> Callable[..., Any] | Any:
+def raw_generator(generator: Generator | None, place: device) -> Any:
     """The backend's generator to sample from."""
     if generator is not None and generator.device.type != place.type:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")

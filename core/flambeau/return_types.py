@@ -11,7 +11,7 @@ __all__ = ["make"]
 
 def make(name: str, fields: Sequence[str]) -> Any:
     """The class ``torch.return_types.name``; constructed from an iterable of its fields' values."""
-    base: Any = namedtuple(name, fields)  # noqa: PYI024 (fields are not known statically)
+    base: Any = namedtuple(name, fields)  # type: ignore[misc]  # fields are not known statically
 
     def __new__(cls: Any, values: Iterable[Any]) -> Any:
         return tuple.__new__(cls, values)

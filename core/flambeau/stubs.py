@@ -39,6 +39,8 @@ from .random import Generator
 '''
 _SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
 _KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
+_EXCUSED = {"__eq__": "override", "__ne__": "override", "__ipow__": "misc"}  # object's return a bool; __pow__ has ``out``
+_FROM_PYTHON = {"__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"}
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
@@ -98,7 +100,7 @@ def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
     parameters = _listed(_parameters(function, in_place)[method:])
     returns = "Tensor" if in_place or name.startswith("__r") else _returns(function)
     parts = ["self", *parameters] if method else parameters
-    excuse = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""  # those of object return a bool
+    excuse = f"  # type: ignore[{_EXCUSED[name]}]" if name in _EXCUSED else ""
     return f"def {name}({', '.join(parts)}) -> {returns}: ...{excuse}"
 
 
@@ -108,7 +110,7 @@ def _attached() -> dict[str, Any]:
     found = {}
     for name, value in sorted(vars(_tensor.Tensor).items()):
         written = f"def {name}(" in source or f"    {name}:" in source or f"    {name} =" in source
-        if not written and (callable(value) or isinstance(value, property)):
+        if not written and name not in _FROM_PYTHON:
             found[name] = value
     return found
 
@@ -121,6 +123,8 @@ def members() -> str:
             lines += ["    @property", f"    def {name}(self) -> {_returns(value.fget)}: ..."]
             if value.fset:
                 lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
+        elif not callable(value):
+            lines.append(f"    {name}: Any")
         elif isinstance(value, staticmethod):
             lines += ["    @staticmethod", "    " + _declaration(name, value.__func__, method=False)]
         elif not keyword.iskeyword(name):

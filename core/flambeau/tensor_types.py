@@ -25,7 +25,7 @@ class TensorType(type):
     dtype: dtype
     device_type: str
 
-    def __new__(mcs, name: str, dtype: dtype, device_type: str) -> TensorType:
+    def __new__(mcs, name: str, dtype: dtypes.dtype, device_type: str) -> TensorType:
         module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
         made = super().__new__(mcs, name, (Tensor,), {"__slots__": (), "__module__": module})
         made.dtype, made.device_type = dtype, device_type

@@ -111,7 +111,7 @@ def grad(
         given = dict(inputs)
         found = grad(outputs, tuple(given.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
                      is_grads_batched, materialize_grads)  # fmt: skip
-        return dict(zip(given, found, strict=True))
+        return dict(zip(given, found, strict=True))  # type: ignore[return-value]
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
                       "parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
@@ -163,12 +163,12 @@ def _inputs(what: str, inputs: Any) -> tuple[Any, ...]:
     """The tensors to differentiate by, checked."""
     if isinstance(inputs, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
-    inputs = _sequence(inputs)
-    if not inputs:
+    given = _sequence(inputs)
+    if not given:
         raise RuntimeError(f"{what} cannot be empty.")
-    if any(not isinstance(each, graph.GradientEdge) and not each._requires_grad for each in inputs):
+    if any(not isinstance(each, graph.GradientEdge) and not each._requires_grad for each in given):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return inputs
+    return given
 
 
 def _zeros_like(input: Any, requires_grad: bool) -> Tensor:

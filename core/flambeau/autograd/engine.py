@@ -58,7 +58,10 @@ def run(
             task.drain_carefully()
         else:
             task.drain()
-        return task.captured(inputs or ()) if capture else task.finish(inputs or ())
+        if capture:
+            return task.captured(inputs or ())
+        task.finish(inputs or ())
+        return None
     finally:
         current_task.reset(token)
         _grad.set(previous)

@@ -295,6 +295,7 @@ def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: li
     from ..dispatch import constant_of
 
     inputs = []
+    each: Any
     for each, tangent in zip(tensors, given, strict=True):
         if each is not None and not isinstance(each, Tensor):
             each = constant_of(each, tensors)

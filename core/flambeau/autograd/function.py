@@ -482,6 +482,7 @@ class Error(Node):
     """Stands where differentiation must not go on."""
 
     __slots__ = ("message",)
+    message: str
     takes_tensors = True
 
     def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:

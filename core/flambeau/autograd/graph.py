@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..hooks import RemovableHandle
@@ -106,7 +107,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
 
     wanted = [each.requires_grad or mode == "all" for each in tensors]
     return _MultiHandle([
-        each.register_hook(lambda gradient, index=index: collect(index, gradient))
+        each.register_hook(partial(collect, index))
         for index, each in enumerate(tensors) if wanted[index]
     ])  # fmt: skip
 

@@ -78,7 +78,7 @@ class _GradMode(Mode):
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         if callable(function):  # used bare, as @no_grad
-            self.__init__()
+            self.__init__()  # type: ignore[misc]
             return self(function)
         return self
 
@@ -151,7 +151,7 @@ class inference_mode(Mode):
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
         if callable(mode):  # used bare, as @inference_mode
-            self.__init__()
+            self.__init__()  # type: ignore[misc]
             return self(mode)
         return self
 

@@ -264,7 +264,7 @@ def _strided(tensor: Any) -> Any:
 def _lock(tensor: Any) -> None:
     """Let writes to the tensor's memory fail, where arrays have a flag for it."""
     flags = getattr(tensor._array, "flags", None)
-    if hasattr(flags, "writeable"):
+    if flags is not None and hasattr(flags, "writeable"):
         flags.writeable = False
 
 

@@ -6,8 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TextIO
 
+import flambeau as torch
 from flambeau import backend as backends
 
 from . import networks
@@ -22,6 +24,7 @@ class Family:
     """How the checks of one family of operations went."""
 
     name: str
+    device: str
     passed: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -32,19 +35,19 @@ def run(name: str) -> Iterator[Family]:
     checker = Checker(device)
     bad = bad_calls()
     for family, samples in families().items():
-        found = Family(family)
+        found = Family(family, device)
         for number, sample in enumerate(samples):
             for check, applies in CHECKS.items():
                 if applies(sample) and checker.dtypes(sample) and (not check.endswith("gradients") or checker.has_double):
-                    _try(found, f"{sample.name} [{family}-{number}] {check}", lambda c=check, s=sample: getattr(checker, c)(s))
+                    _try(found, f"{sample.name} [{family}-{number}] {check}", partial(getattr(checker, check), sample))
         for number, call in enumerate(bad.get(family, ())):
-            _try(found, f"{call.name} [{family}-{number}] errors", lambda call=call: checker.raises(call))
+            _try(found, f"{call.name} [{family}-{number}] errors", partial(checker.raises, call))
         yield found
-    layers = Family("nn layers")
+    layers = Family("nn layers", device)
     for each in networks.LAYERS:
-        _try(layers, each, lambda each=each: networks.layer(each, device))
+        _try(layers, each, partial(networks.layer, each, device))
     yield layers
-    trained = Family("training")
+    trained = Family("training", device)
     _try(trained, "a convolutional network", lambda: networks.training(device))
     yield trained
 
@@ -53,7 +56,7 @@ def _try(family: Family, what: str, check: Callable[[], None]) -> None:
     import warnings
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), torch.device(family.device):  # type: ignore[attr-defined]
             warnings.simplefilter("ignore")
             check()
     except Exception as error:

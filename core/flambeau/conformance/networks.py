@@ -23,7 +23,7 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # the layer
     "LSTM": (lambda nn: nn.LSTM(3, 4), (5, 2, 3)),
     "GRU": (lambda nn: nn.GRU(3, 4), (5, 2, 3)),
     "MultiheadAttention": (lambda nn: _SelfAttention(nn), (5, 2, 4)),
-    **{name: (lambda nn, name=name: getattr(nn, name)(), (3, 4)) for name in ("ReLU", "Tanh", "Sigmoid", "GELU", "ELU", "Softplus")},
+    **{name: (_plain(name), (3, 4)) for name in ("ReLU", "Tanh", "Sigmoid", "GELU", "ELU", "Softplus")},
     "Softmax": (lambda nn: nn.Softmax(1), (3, 4)),
     "LogSoftmax": (lambda nn: nn.LogSoftmax(1), (3, 4)),
 }

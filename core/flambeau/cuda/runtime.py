@@ -161,10 +161,9 @@ class device:
             self.prev_idx = cuda.current_device()
             cuda.set_device(self.idx)
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.idx >= 0:
             init().set_device(self.prev_idx)
-        return False
 
 
 class device_of(device):

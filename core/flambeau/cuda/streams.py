@@ -111,7 +111,7 @@ class Event(generic.Event):
         self._timed = enable_timing
         self._options = blocking, enable_timing, interprocess
         self.raw = None  # made on the device of the stream that it is first recorded in
-        self.device = None
+        self.device = None  # type: ignore[assignment]
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:

@@ -8,7 +8,8 @@ from .. import dtypes
 from .._tensor import Tensor
 
 __all__ = [
-    "LinAlgError", "anywhere", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype", "check_square", "failure",
+    "LinAlgError", "anywhere", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype", "check_square",
+    "failure",
     "is_numerical_failure", "ones_where", "promote_square",
 ]  # fmt: skip
 

@@ -77,8 +77,8 @@ def _cholesky_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _cholesky = op(
-    "linalg_cholesky_ex", _cholesky_forward, results=("L", "info"), result_promotions=("same", "index"), public=False, method=False,
-    out=False, joint=_cholesky_grad,
+    "linalg_cholesky_ex", _cholesky_forward, results=("L", "info"), result_promotions=("same", "index"),
+    public=False, method=False, out=False, joint=_cholesky_grad,
 )  # fmt: skip
 _CholeskyEx = make("linalg_cholesky_ex", ("L", "info"))
 
@@ -121,8 +121,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 def refuse_indefinite(name: str, info: Tensor) -> None:
     found = failure(info)
     if found:
-        raise LinAlgError(f"{name}: {found[0]}The factorization could not be completed because the input is not positive-definite "
-                          f"(the leading minor of order {found[1]} is not positive-definite).")  # fmt: skip
+        raise LinAlgError(f"{name}: {found[0]}The factorization could not be completed because the input is not "
+                          f"positive-definite (the leading minor of order {found[1]} is not positive-definite).")  # fmt: skip
 
 
 # --- QR -----------------------------------------------------------------------------------------------------------
@@ -131,11 +131,11 @@ def refuse_indefinite(name: str, info: Tensor) -> None:
 def _qr_grad(F: Any, g: Any, out: Any) -> Any:
     Q, R = out
     gQ, gR = g
-    rows, k = Q.shape[-2:]
+    k = Q.shape[-1]
     if R.shape[-2] > R.shape[-1]:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
-    columns, beside = R.shape[-1], None
-    if columns > k:  # Q comes from the first columns alone; the others are Q R2
+    beside = None
+    if R.shape[-1] > k:  # Q comes from the first columns alone; the others are Q R2
         R2, gR2 = F.getitem_slice(R, (..., slice(k, None))), F.getitem_slice(gR, (..., slice(k, None)))
         R, gR = F.getitem_slice(R, (..., slice(0, k))), F.getitem_slice(gR, (..., slice(0, k)))
         beside = F.mm(Q, gR2)
@@ -148,8 +148,8 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _qr = op(
-    "linalg_qr", lambda xp, A, /, mode="reduced": tuple(xp.linalg.qr(A, mode=mode)), results=("Q", "R"), public=False, method=False,
-    out=False, joint=_qr_grad,
+    "linalg_qr", lambda xp, A, /, mode="reduced": tuple(xp.linalg.qr(A, mode=mode)), results=("Q", "R"),
+    public=False, method=False, out=False, joint=_qr_grad,
 )  # fmt: skip
 _QR = make("linalg_qr", ("Q", "R"))
 
@@ -172,8 +172,8 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     if mode != "r":
         return _QR(_qr(A, mode))
     if A._requires_grad:
-        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
-                           "mode='reduced') if you are going to require gradients.")  # fmt: skip
+        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                           "linalg.qr(A, mode='reduced') if you are going to require gradients.")  # fmt: skip
     return _QR((A.new_empty(0), _qr(A, "reduced")[1]))  # type: ignore[attr-defined]
 
 
@@ -231,10 +231,11 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
     if input.shape[-1] < tau.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input.ndim - tau.ndim != 1:
-        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
-                           f"input.ndim is equal to {input.ndim}")  # fmt: skip
+        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} "
+                           f"and input.ndim is equal to {input.ndim}")  # fmt: skip
     if input.shape[:-2] != tau.shape[:-1]:
-        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}")
+        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+                           f"{list(tau.shape[:-1])}")
     if input.dtype is not tau.dtype:
         raise RuntimeError(f"{name}: tau dtype {tau.dtype.legacy_name} does not match input dtype {input.dtype.legacy_name}")
 
@@ -322,7 +323,8 @@ def _converging(name: str, routine: Any, *args: Any) -> Any:
     except RuntimeError as error:
         if not is_numerical_failure(error.__context__):
             raise
-        raise LinAlgError(f"{name}: The algorithm failed to converge because the input matrix contained non-finite values.") from None
+        problem = "The algorithm failed to converge because the input matrix contained non-finite values."
+        raise LinAlgError(f"{name}: {problem}") from None
 
 
 @with_out
@@ -446,7 +448,8 @@ _eig = op(
     joint=_eig_grad,
 )  # fmt: skip
 _eigvals = op(
-    "linalg_eigvals", lambda xp, A: _eig_forward(xp, A)[0], promote="complex", public=False, method=False, out=False, A=_eigvals_grad,
+    "linalg_eigvals", lambda xp, A: _eig_forward(xp, A)[0], promote="complex",
+    public=False, method=False, out=False, A=_eigvals_grad,
 )  # fmt: skip
 
 

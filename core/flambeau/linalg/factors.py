@@ -94,7 +94,8 @@ def _check_solvable(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     a, b = A._array.shape, B._array.shape
     if b[-2 if left else -1] != a[-1]:
         equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and "
+                           f"{b[-2]}x{b[-1]})")
 
 
 # --- LU -----------------------------------------------------------------------------------------------------------
@@ -246,8 +247,8 @@ def _refuse_zero_pivot(name: str, info: Tensor) -> None:
     found = failure(info)
     if found:
         where, k = found
-        raise RuntimeError(f"{name}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If you "
-                           "still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+        raise RuntimeError(f"{name}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
+                           "you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
                            "linalg.lu_factor_ex(A, pivot)")  # fmt: skip
 
 
@@ -274,8 +275,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     check_floating(name, LU)
     check_matrix(name, B, "B")
     if LU.dtype is not B.dtype:
-        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type {LU.dtype.legacy_name} and "
-                           f"B of type {B.dtype.legacy_name} instead")  # fmt: skip
+        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+                           f"{LU.dtype.legacy_name} and B of type {B.dtype.legacy_name} instead")  # fmt: skip
     if pivots.dtype is not dtypes.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     if LU.shape[:-1] != pivots.shape:
@@ -300,7 +301,8 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 
 
 def _needs_kernel(xp: Any, *args: Any) -> Any:
-    raise RuntimeError("the LDL factorization needs a backend that has it: the CPU one does with SciPy (pip install flambeau[linalg])")
+    raise RuntimeError("the LDL factorization needs a backend that has it: the CPU one does with SciPy (pip install "
+                       "flambeau[linalg])")
 
 
 _ldl_factor = op(

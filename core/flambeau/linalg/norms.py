@@ -28,8 +28,8 @@ def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
     if A.dtype.is_complex and not dtype.is_complex:
         raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype.legacy_name}")
     if A.dtype.category >= dtypes.FLOATING and dtypes.promote_types(A.dtype, dtype) is not dtype:
-        raise RuntimeError(f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to the "
-                           f"specified dtype ({dtype.legacy_name})")  # fmt: skip
+        raise RuntimeError(f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to "
+                           f"the specified dtype ({dtype.legacy_name})")  # fmt: skip
     return A.to(dtype)
 
 
@@ -49,12 +49,12 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
         return
     shown = f"{ord:g}"
     if dims is None:
-        raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have "
-                           "an identity")  # fmt: skip
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does "
+                           "not have an identity")  # fmt: skip
     for each in dims:
         if not x.shape[each]:
-            raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on the dimension {each}because this dimension is "
-                               "empty and the operation does not have an identity")  # fmt: skip
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on the dimension {each}because this "
+                               "dimension is empty and the operation does not have an identity")  # fmt: skip
 
 
 @with_out
@@ -168,8 +168,8 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         return smallest / largest if p == -2 else largest / smallest  # type: ignore
     if A.shape[-2] != A.shape[-1]:
         shown = p if isinstance(p, str) else f"{p:g}"
-        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
-                           "matrices")  # fmt: skip
+        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {A.shape[-2]} by "
+                           f"{A.shape[-1]} matrices")  # fmt: skip
     inverse, info = inv_ex(A)
     inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     return matrix_norm(A, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(A, inverse, info)

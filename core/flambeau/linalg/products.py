@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from .. import dtypes
@@ -60,11 +61,11 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     tensor([3., 7.])
     """
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.legacy_name} and y of "
-                           f"type {y.dtype.legacy_name} instead")  # fmt: skip
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.legacy_name} "
+                           f"and y of type {y.dtype.legacy_name} instead")  # fmt: skip
     if x.ndim == y.ndim == 1 and x.shape != y.shape:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of elements, "
-                           f"but got {len(x)} and {len(y)} elements respectively")  # fmt: skip
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of "
+                           f"elements, but got {len(x)} and {len(y)} elements respectively")  # fmt: skip
     return (x.conj() * y).sum(dim).to(x.dtype)
 
 
@@ -100,15 +101,15 @@ def _check_chain(tensors: Sequence[Tensor]) -> None:
             raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {each.ndim}D")
     for index, each in enumerate(tensors[1:], 1):
         if each.dtype is not tensors[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype.name} and tensor "
-                               f"{index} {each.dtype.name}")  # fmt: skip
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {tensors[0].dtype.name} "
+                               f"and tensor {index} {each.dtype.name}")  # fmt: skip
         if index < len(tensors) - 1 and each.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {index} must be 2D but got {each.ndim}D")
     matrices = _as_matrices(tensors)
-    for index, (one, other) in enumerate(zip(matrices, matrices[1:], strict=False)):
+    for index, (one, other) in enumerate(pairwise(matrices)):
         if one.shape[-1] != other.shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {index} and {index + 1} with shapes {list(one.shape)} and {list(other.shape)} "
-                               "cannot be multiplied")  # fmt: skip
+            raise RuntimeError(f"multi_dot(): tensors {index} and {index + 1} with shapes {list(one.shape)} and "
+                               f"{list(other.shape)} cannot be multiplied")  # fmt: skip
 
 
 def _as_matrices(tensors: Sequence[Any]) -> list[Any]:

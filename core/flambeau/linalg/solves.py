@@ -53,8 +53,8 @@ def _solve_grad(F: Any, g: Any, A: Any, out: Any, needs: Any) -> Any:
 
 
 _solve = op(
-    "linalg_solve_ex", _solve_forward, promote="match", results=("result", "info"), result_promotions=("same", "index"), public=False,
-    method=False, out=False, joint=_solve_grad,
+    "linalg_solve_ex", _solve_forward, promote="match", results=("result", "info"), result_promotions=("same", "index"),
+    public=False, method=False, out=False, joint=_solve_grad,
 )  # fmt: skip
 
 
@@ -82,14 +82,15 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     if is_vector:
         if not left:
-            raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
-                               "linalg.solve is equivalent to B / A.squeeze(-1)")  # fmt: skip
+            raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this "
+                               "case linalg.solve is equivalent to B / A.squeeze(-1)")  # fmt: skip
         B = B.unsqueeze(-1)
     check_matrix(name, B, "B")
     a, b = A.shape, B.shape
     if b[-2 if left else -1] != a[-1]:
         equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and "
+                           f"{b[-2]}x{b[-1]})")
     A, B = broadcast_matrices(A, B)
     result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
     result = result if left else result.mT
@@ -160,8 +161,8 @@ def inv(A: Tensor) -> Tensor:
 def refuse_singular(name: str, info: Tensor) -> None:
     found = failure(info)
     if found:
-        raise LinAlgError(f"{name}: {found[0]}The diagonal element {found[1]} is zero, the inversion could not be completed because "
-                          "the input matrix is singular.")  # fmt: skip
+        raise LinAlgError(f"{name}: {found[0]}The diagonal element {found[1]} is zero, the inversion could not be completed "
+                          "because the input matrix is singular.")  # fmt: skip
 
 
 # --- determinants -------------------------------------------------------------------------------------------------
@@ -201,8 +202,8 @@ def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
 
 
 _slogdet = op(
-    "linalg_slogdet", lambda xp, A: tuple(xp.linalg.slogdet(A)), results=("sign", "logabsdet"), result_promotions=("same", "real"),
-    public=False, method=False, out=False, joint=_slogdet_grad,
+    "linalg_slogdet", lambda xp, A: tuple(xp.linalg.slogdet(A)), results=("sign", "logabsdet"),
+    result_promotions=("same", "real"), public=False, method=False, out=False, joint=_slogdet_grad,
 )  # fmt: skip
 
 
@@ -297,8 +298,8 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     if not isinstance(A, Tensor):
         raise TypeError(f"linalg_pinv(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
     if A.ndim < 2 or A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
-        raise RuntimeError(f"linalg.pinv({A.dtype.legacy_name}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
-                           "double, cfloat or cdouble types")  # fmt: skip
+        raise RuntimeError(f"linalg.pinv({A.dtype.legacy_name}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions "
+                           "of float, double, cfloat or cdouble types")  # fmt: skip
     if hermitian:
         promote_square("linalg.pinv", A)
     real = A.detach().real if A.is_complex() else A.detach()
@@ -324,8 +325,8 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
     if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
         raise RuntimeError("This function doesn't handle types other than float and double")
     if A.dtype is not B.dtype:
-        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.legacy_name} and "
-                           f"other's dtype {B.dtype.legacy_name}")  # fmt: skip
+        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype "
+                           f"{A.dtype.legacy_name} and other's dtype {B.dtype.legacy_name}")  # fmt: skip
     if not 0 <= A.ndim - B.ndim <= 1:
         raise RuntimeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
     is_vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
@@ -334,7 +335,7 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({dim})")
     if driver not in _DRIVERS:
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    return is_vector
+    return bool(is_vector)
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
@@ -374,7 +375,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 @with_out
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse for ``tensordot``: of ``A`` read as a matrix, its first ``ind`` dimensions as rows and the others as columns."""
+    """The inverse for ``tensordot``: of ``A`` read as a matrix whose rows are its first ``ind`` dimensions."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > A.ndim:
@@ -386,7 +387,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
     if columns != rows:
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.{one}) == prod(self.{other}), but got {columns} != {rows}")
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.{one}) == prod(self.{other}), but got {columns} "
+                           f"!= {rows}")
 
 
 @with_out

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import dtypes
-from ..inplace import in_place
+from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
 from .._tensor import Tensor
 from .formula import formula
@@ -77,7 +77,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     shape = (1, -1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else (1,) * input.ndim
-    return _prelu(input, weight.reshape(shape))  # type: ignore
+    return _prelu(input, weight.reshape(shape))
 
 
 def rrelu(
@@ -93,7 +93,7 @@ def rrelu(
     count = int(negative.sum())
     slopes = drawn.new_empty(count, dtype=dtypes.float64).uniform_(lower, upper, generator=generator)
     drawn[negative] = slopes.to(drawn.dtype)
-    return _scaled_where_drawn(input, drawn)  # type: ignore[no-any-return]
+    return _scaled_where_drawn(input, drawn)
 
 
 _scaled_where_drawn = op(
@@ -207,12 +207,13 @@ _softshrink = _activation(
 )  # fmt: skip
 
 
-@composite
+@composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The element where it is farther than ``lambd`` from 0, else 0."""
     return _hardshrink(input, lambd)  # type: ignore[no-any-return]
 
 
+@with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The element brought nearer to 0 by ``lambd``, or to 0."""
     if lambd < 0:
@@ -267,12 +268,14 @@ _logsigmoid = _activation(
     "log_sigmoid", lambda xp, input: -_softplus_of(xp, -input), lambda F, g, input: g * F.sigmoid(-input))
 
 
+@with_out
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; the element itself where ``beta * x`` is above ``threshold``."""
     _needs_floats("softplus_cpu", input)
     return _softplus(input, beta, threshold)  # type: ignore[no-any-return]
 
 
+@with_out
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, without underflow."""
     _needs_floats("log_sigmoid_cpu", input)
@@ -311,6 +314,7 @@ _gelu = _activation("gelu", _gelu_forward, lambda F, g, input: gelu_backward(F, 
 _gelu_tanh = _activation("gelu_tanh", _gelu_tanh_forward, lambda F, g, input: gelu_tanh_backward(F, g, input), "GeluBackward0")
 
 
+@with_out
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """``x`` times the normal distribution up to ``x`` (Hendrycks & Gimpel 2016, "Gaussian error linear units").
 

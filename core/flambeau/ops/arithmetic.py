@@ -46,7 +46,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
-    return _add(*_scaled("add", input, other, alpha))  # type: ignore[no-any-return]
+    return _add(*_scaled("add", input, other, alpha))
 
 
 @composite(inplace=True, out=True, aliases=("subtract",))
@@ -54,7 +54,7 @@ def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
     if any(isinstance(each, Tensor) and each.dtype is dtypes.bool_ or isinstance(each, bool) for each in (input, other)):
         _refuse_bool_sub(input, other)
-    return _sub(*_scaled("sub", input, other, alpha))  # type: ignore[no-any-return]
+    return _sub(*_scaled("sub", input, other, alpha))
 
 
 def _refuse_bool_sub(input: Any, other: Any) -> None:
@@ -69,7 +69,8 @@ def _refuse_bool_sub(input: Any, other: Any) -> None:
 @composite(method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
-    return other - (input if alpha == 1 else input * alpha)
+    result: Tensor = other - (input if alpha == 1 else input * alpha)
+    return result
 
 
 mul = op(
@@ -110,18 +111,18 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     tensor([-3,  3])
     """
     if rounding_mode is None:
-        return _div(input, other)  # type: ignore[no-any-return]
+        return _div(input, other)
     if rounding_mode == "floor":
-        return floor_divide(input, other)  # type: ignore[no-any-return]
+        return floor_divide(input, other)
     if rounding_mode == "trunc":
-        return _trunc_divide(input, other)  # type: ignore[no-any-return]
+        return _trunc_divide(input, other)
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
 @composite(inplace=True, out=True)
 def true_divide(input: Any, other: Any) -> Tensor:
     """The true quotient."""
-    return _div(input, other)  # type: ignore[no-any-return]
+    return _div(input, other)
 
 
 def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
@@ -199,14 +200,14 @@ def pow(input: Any, exponent: Any) -> Tensor:
     if isinstance(input, Tensor) and type(exponent) in input._kind.scalars:
         if input._kind.dtype.category == dtypes.INTEGER and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-        return _pow_scalar(input, exponent)  # type: ignore[no-any-return]
+        return _pow_scalar(input, exponent)
     if not isinstance(exponent, (Tensor, bool, int, float, complex)):
-        return NotImplemented
-    return _pow(input, exponent)  # type: ignore[no-any-return]
+        return NotImplemented  # type: ignore[no-any-return]
+    return _pow(input, exponent)
 
 
 def __rpow__(self: Tensor, other: Any) -> Tensor:
-    return _pow(other, self)  # type: ignore[no-any-return]
+    return _pow(other, self)
 
 
 Tensor.__rpow__ = __rpow__  # type: ignore[method-assign, assignment]
@@ -283,5 +284,5 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     if input.dtype is not end.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
     if type(weight) in input._kind.scalars:
-        return _lerp_scalar(input, end, weight)  # type: ignore[no-any-return]
-    return _lerp(input, end, weight)  # type: ignore[no-any-return]
+        return _lerp_scalar(input, end, weight)
+    return _lerp(input, end, weight)

@@ -126,7 +126,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
             input = input.to(dtypes.get_default_dtype())
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("clamp is not supported for complex types")
-    return _clamp(input, min, max)  # type: ignore[no-any-return]
+    return _clamp(input, min, max)
 
 
 @composite(inplace=True, out=True)

@@ -50,7 +50,7 @@ def imag(input: Tensor) -> Tensor:
     """The imaginary parts, as a view.  RuntimeError for a real tensor."""
     if input._kind.dtype.category != dtypes.COMPLEX:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return _imag(input)  # type: ignore[no-any-return]
+    return _imag(input)
 
 
 def _part(read: Any) -> property:
@@ -74,7 +74,7 @@ def angle(input: Tensor) -> Tensor:
     """
     if input._kind.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
-    return _angle(input)  # type: ignore[no-any-return]
+    return _angle(input)
 
 
 def _angle_forward(xp: Any, input: Any) -> Any:
@@ -118,7 +118,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     tensor([1.+2.j])
     """
     _check_parts(real, imag)
-    return _complex(real, imag)  # type: ignore[no-any-return]
+    return _complex(real, imag)
 
 
 @composite(method=False, out=True)
@@ -130,7 +130,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts(abs, angle)
-    return _complex(abs * angle.cos(), abs * angle.sin())  # type: ignore
+    return _complex(abs * angle.cos(), abs * angle.sin())
 
 
 def _check_parts(first: Tensor, second: Tensor) -> None:
@@ -173,7 +173,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """
     if input._kind.dtype.category != dtypes.COMPLEX:
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return _view_as_real(input)  # type: ignore[no-any-return]
+    return _view_as_real(input)
 
 
 @composite(method=False)
@@ -194,7 +194,7 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(each % 2 for each in (*input.stride()[:-1], input.storage_offset())):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return _view_as_complex(input)  # type: ignore[no-any-return]
+    return _view_as_complex(input)
 
 
 # --- questions ----------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """Where the imaginary part is 0; everywhere, for a real tensor."""
     if input._kind.dtype.category == dtypes.COMPLEX:
-        return _imag(input.detach()) == 0  # type: ignore[no-any-return]
+        return _imag(input.detach()) == 0
     return input.new_ones(input.shape, dtype=dtypes.bool_)
 
 

@@ -254,7 +254,7 @@ def _convolve(
     padding = _sizes("padding", padding, n)
     _check_steps(stride, padding, dilation)
     _check_kernel_fits(input._array.shape[2:], kernel, padding, dilation)
-    workspace = {} if weight._requires_grad and _grad.get() else None
+    workspace: dict[str, Any] | None = {} if weight._requires_grad and _grad.get() else None
     made = _convolution(input, weight, bias, stride, padding, dilation, groups, workspace)
     return made if batched else made.squeeze(0)
 

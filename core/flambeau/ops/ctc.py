@@ -192,10 +192,10 @@ def ctc_loss(
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     if reduction == "mean":
-        return (losses / on_device(wanted).clamp_min(1)).mean()  # type: ignore[no-any-return]
+        return (losses / on_device(wanted).clamp_min(1)).mean()
     if reduction == "sum":
-        return losses.sum()  # type: ignore[no-any-return]
-    return losses if batched else losses.squeeze(0)  # type: ignore[no-any-return]
+        return losses.sum()
+    return losses if batched else losses.squeeze(0)
 
 
 PUBLIC["ctc_loss"] = ctc_loss

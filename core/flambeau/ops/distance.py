@@ -21,7 +21,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
-    return vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim)  # type: ignore
+    return vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim)
 
 
 @composite(method=False)
@@ -37,7 +37,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not x1.is_floating_point() and not x1.is_complex():
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype}")
     lengths = [vector_norm(each, 2.0, dim, True).clamp_min(eps) for each in (x1, x2)]
-    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)  # type: ignore[no-any-return]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
 @composite(method=False)
@@ -50,7 +50,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
     first, second = _pairs(input.shape[0], input.device)
-    return vector_norm(input[first] - input[second], p, 1, False)  # type: ignore
+    return vector_norm(input[first] - input[second], p, 1, False)
 
 
 def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:

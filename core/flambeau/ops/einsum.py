@@ -40,9 +40,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     _check_sizes(labelled)
     _check_dtypes(tensors)
     for pair in _path(labelled, output):
-        chosen = [labelled.pop(index) for index in sorted(pair, reverse=True)][::-1]
+        other, one = (labelled.pop(index) for index in sorted(pair, reverse=True))
         wanted = set(output).union(*(labels for _, labels in labelled))
-        labelled.append(_contracted(*chosen, wanted))
+        labelled.append(_contracted(one, other, wanted))
     return _arranged(*labelled[0], output)
 
 
@@ -82,7 +82,8 @@ def _parsed(equation: str, count: int) -> tuple[list[Labels], Labels | None]:
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
     if len(parts) != count:
-        raise RuntimeError(f"einsum(): {'more' if count > len(parts) else 'fewer'} operands were provided than specified in the equation")
+        raise RuntimeError(f"einsum(): {'more' if count > len(parts) else 'fewer'} operands were provided than specified in the "
+                           "equation")
     terms, start = [], 0
     for index, part in enumerate(parts):
         terms.append(list(_letters(part, start, f"operand {index}")))
@@ -97,16 +98,16 @@ def _letters(text: str, start: int, where: str) -> Iterator[Label]:
         if letter == ".":
             if text[index : index + 3] != "..." or seen:
                 hint = " (...)" if where == "output" else ""
-                raise RuntimeError(f"einsum(): found '.' for {where} "
-                                   + ("for which an ellipsis was already found" if seen else f"that is not part of any ellipsis{hint}"))  # fmt: skip
+                problem = "for which an ellipsis was already found" if seen else f"that is not part of any ellipsis{hint}"
+                raise RuntimeError(f"einsum(): found '.' for {where} {problem}")
             seen = True
             yield Ellipsis
             index += 2
         elif letter in _LETTERS:
             yield letter
         elif letter != " ":
-            raise RuntimeError(f"einsum(): invalid subscript given at index {start + index} in the equation string, subscripts must be in "
-                               "[a-zA-Z]")  # fmt: skip
+            raise RuntimeError(f"einsum(): invalid subscript given at index {start + index} in the equation string, subscripts "
+                               "must be in [a-zA-Z]")  # fmt: skip
         index += 1
 
 
@@ -116,8 +117,8 @@ def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Label
     if named > ndim or (named < ndim and Ellipsis not in labels):
         missing = "" if Ellipsis in labels else " and no ellipsis was given"
         relation = "is more than" if Ellipsis in labels else "does not match"
-        raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) {relation} the number of dimensions ({ndim}) "
-                           f"for operand {index}{missing}")  # fmt: skip
+        raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) {relation} the number of dimensions "
+                           f"({ndim}) for operand {index}{missing}")  # fmt: skip
     full: Labels = []
     for each in labels:
         full += range(named - ndim, 0) if each is Ellipsis else [each]
@@ -160,8 +161,8 @@ def _check_sizes(labelled: Sequence[tuple[Tensor, Labels]]) -> None:
             known = sizes.get(label, 1)
             if size != known and 1 not in (size, known):
                 named = f"subscript {label}" if isinstance(label, str) else "ellipsis dimension"
-                raise RuntimeError(f"einsum(): {named} has size {size} for operand {index} which does not broadcast with previously seen "
-                                   f"size {known}")  # fmt: skip
+                raise RuntimeError(f"einsum(): {named} has size {size} for operand {index} which does not broadcast with "
+                                   f"previously seen size {known}")  # fmt: skip
             sizes[label] = max(size, known) if 0 not in (size, known) else 0
 
 
@@ -200,7 +201,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
 # --- products of pairs --------------------------------------------------------------------------------------------
 
 
-def _contracted(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels] | None, wanted: set[Label]) -> tuple[Tensor, Labels]:
+def _contracted(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted: set[Label]) -> tuple[Tensor, Labels]:
     """The product of two operands, summed over the labels that nothing wants any more."""
     a, b = _without_ones(one, other), _without_ones(other, one)  # type: ignore[arg-type]
     shared = set(a[1]) & set(b[1])

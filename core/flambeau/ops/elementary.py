@@ -100,7 +100,7 @@ def _infinite(name: str, sign: int) -> Any:
     def function(input: Tensor) -> Tensor:
         if input._kind.dtype.category == dtypes.COMPLEX:
             raise RuntimeError(f"{name} does not support complex inputs.")
-        return record(input)  # type: ignore[no-any-return]
+        return record(input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Where the element is {'minus' if sign < 0 else 'plus'} infinity."
@@ -127,7 +127,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return _heaviside(input, values)  # type: ignore[no-any-return]
+    return _heaviside(input, values)
 
 
 # --- the larger and the smaller, a number rather than NaN ---------------------------------------------------------
@@ -173,7 +173,7 @@ def _of_integers(name: str, forward: Any, doc: str) -> Any:
         for each in (input, other):
             if isinstance(each, Tensor) and each._kind.dtype.category != dtypes.INTEGER:
                 raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{each.dtype.legacy_name}'")
-        return record(input, other)  # type: ignore[no-any-return]
+        return record(input, other)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

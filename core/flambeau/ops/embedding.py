@@ -80,13 +80,13 @@ def embedding(
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", indices)
-    return _embedding(weight, indices, padding_idx, scale_grad_by_freq)  # type: ignore[no-any-return]
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scale, in place, the rows at ``indices`` that are longer than ``max_norm``."""
     with no_grad():
-        rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)  # type: ignore
+        rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)
         chosen = weight[rows]
         lengths = chosen.norm(norm_type, 1, keepdim=True)
         too_long = lengths > max_norm
@@ -106,18 +106,18 @@ def embedding_bag(
     bags, count = _bag_numbers(offsets, indices.shape[0], last_offset)
     if padding_idx is not None:
         kept = indices != padding_idx
-        indices, bags = indices[kept], bags[kept]  # type: ignore[index]
-        per_sample_weights = None if per_sample_weights is None else per_sample_weights[kept]  # type: ignore[index]
+        indices, bags = indices[kept], bags[kept]
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights[kept]
     rows = _embedding(weight, indices, -1, scale_grad_by_freq)
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]
+        rows = rows * per_sample_weights.unsqueeze(1)
     if mode == "max":
         return _max_of_bags(rows, bags, count)
     total = _sum_rows(rows, bags, count)
     if mode == "sum":
-        return total  # type: ignore[no-any-return]
-    sizes = zeros(count, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))  # type: ignore
-    return total / sizes.clamp_min(1).unsqueeze(1)  # type: ignore[no-any-return]
+        return total
+    sizes = zeros(count, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))
+    return total / sizes.clamp_min(1).unsqueeze(1)
 
 
 def _bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
@@ -138,12 +138,12 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
             members[bag].append(row)
     longest = max(map(len, members), default=0)
     if not longest:
-        return rows.new_zeros(count, rows.shape[1])  # type: ignore[attr-defined,no-any-return]
+        return rows.new_zeros(count, rows.shape[1])
     table = [each + [rows.shape[0]] * (longest - len(each)) for each in members]
     lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
     dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
     empty = tensor([not each for each in members], device=rows.device)
-    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[attr-defined,no-any-return]
+    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------
@@ -165,14 +165,14 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if not tensor.numel():
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return zeros(*tensor.shape, num_classes, dtype=dtypes.int64, device=tensor.device)  # type: ignore[no-any-return]
+        return zeros(*tensor.shape, num_classes, dtype=dtypes.int64, device=tensor.device)
     smallest, largest = tensor._kind.backend.extremes(tensor._array)
     if smallest < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     classes = arange(largest + 1 if num_classes == -1 else num_classes, device=tensor.device)
-    return (tensor.unsqueeze(-1) == classes).long()  # type: ignore
+    return (tensor.unsqueeze(-1) == classes).long()
 
 
 

@@ -85,8 +85,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
                            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must "
                            "be at least one.")  # fmt: skip
     if input.ndim == 3:
-        return _unfold(input.unsqueeze(0), *geometry).squeeze(0)  # type: ignore[no-any-return]
-    return _unfold(input, *geometry)  # type: ignore[no-any-return]
+        return _unfold(input.unsqueeze(0), *geometry).squeeze(0)
+    return _unfold(input, *geometry)
 
 
 def fold(
@@ -101,7 +101,7 @@ def fold(
     batched = input if input.ndim == 3 else input.unsqueeze(0)
     _check_columns(batched, space, *geometry)
     made = _fold(batched, space, *geometry)
-    return made if input.ndim == 3 else made.squeeze(0)  # type: ignore[no-any-return]
+    return made if input.ndim == 3 else made.squeeze(0)
 
 
 def _check_columns(input: Tensor, space: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:

@@ -120,7 +120,8 @@ def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
     """Where the elements of each frame are in the signal: a row for each frame."""
     from ..creation import arange
 
-    return arange(count, device=like.device)[:, None] * hop + arange(n_fft, device=like.device)
+    starts: Tensor = arange(count, device=like.device)[:, None] * hop
+    return starts + arange(n_fft, device=like.device)
 
 
 @composite

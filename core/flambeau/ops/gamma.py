@@ -165,7 +165,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return _polygamma(input, n)  # type: ignore[no-any-return]
+    return _polygamma(input, n)
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
@@ -185,7 +185,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     if input._kind.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
     halves = input.new_tensor([-0.5 * each for each in range(p)])
-    return lgamma(input.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)  # type: ignore
+    return lgamma(input.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 # --- the incomplete functions -------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             raw.append(item)
             advanced, consumed = advanced or is_advanced, consumed + used
             kind = "getitem_select"
-        elif isinstance(each, (list, tuple)) or (hasattr(each, "__array__") and getattr(each, "ndim", 0)):
+        elif isinstance(each, (list, tuple)) or (hasattr(each, "__array__") and getattr(each, "ndim", 0) > 0):
             from ..creation import as_tensor
 
             item = as_tensor(each, device=tensor.device) if len(each) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
@@ -361,7 +361,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if not input.ndim or not index.ndim:
         return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)  # type: ignore
     _check_gather("gather", input, dim, index)
-    return _gather(input, index, dim)  # type: ignore[no-any-return]
+    return _gather(input, index, dim)
 
 
 def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
@@ -418,7 +418,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     if not input.ndim:
         return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
     _check_gather("scatter_add", input, dim, index)
-    return _scatter_add(input, src, index, dim)  # type: ignore[no-any-return]
+    return _scatter_add(input, src, index, dim)
 
 
 _masked_fill = op(
@@ -444,7 +444,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name}_t without overflow")
     else:
         value = wrap(input._kind.backend.asarray(value, input._kind.raw_dtype), input._kind)
-    return _masked_fill(input, mask, value)  # type: ignore[no-any-return]
+    return _masked_fill(input, mask, value)
 
 
 @composite(out=True)

@@ -68,7 +68,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
             if a != b and axis != dim:
                 raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
                                    f"tensor number {position} in the list.")  # fmt: skip
-    return _cat(kept, dim=dim)  # type: ignore[no-any-return]
+    return _cat(kept, dim=dim)
 
 
 @composite(method=False, out=True)
@@ -86,7 +86,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
         if each._array.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
                                f"{list(each.shape)} at entry {position}")  # fmt: skip
-    return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))  # type: ignore[no-any-return]
+    return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))
 
 
 def _repeat_method(self: Tensor, *sizes: Any) -> Tensor:
@@ -155,7 +155,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         return roll(input.reshape(-1), shifts, (0,)).reshape(input.shape)
     if len(dims) != len(shifts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))  # type: ignore[no-any-return]
+    return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))
 
 
 @composite

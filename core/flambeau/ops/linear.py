@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from .. import overrides
+from ..inplace import with_out
 from ..op import composite, op
 from .._tensor import Tensor
 from .matrix import matmul
@@ -34,7 +35,7 @@ _linear = op(
 )  # fmt: skip
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
     Shapes: input ``(*, in_features)``, weight ``(out_features, in_features)`` or ``(in_features,)``, bias
@@ -49,6 +50,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if out is not None:
+        return with_out(linear)(input, weight, bias, out=out)  # type: ignore[no-any-return]
     if bias is None:
         return matmul(input, t(weight))
     shape = weight._array.shape

@@ -57,7 +57,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     for i, j in zip(first, second, strict=True):
         n, m = a.shape[i], b.shape[j]
         if n != m and 1 not in (n, m):
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}")
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} "
+                               f"in dim {j}")
         if n != m and n == 1:
             b = b.sum(j, True, dtype=b.dtype)
         elif n != m:
@@ -230,8 +231,8 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
     if b.shape[-2] != A.shape[-1]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "
-                           f"matrix is {b.shape[-2]} by {b.shape[-1]}")  # fmt: skip
+        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but "
+                           f"each b matrix is {b.shape[-2]} by {b.shape[-1]}")  # fmt: skip
 
 
 @composite(out=True)
@@ -345,9 +346,9 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
                            "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")  # fmt: skip
-    if unpack_pivots and LU_pivots.numel() and not 1 <= int(LU_pivots.min()) <= int(LU_pivots.max()) <= LU_data.shape[-2]:
-        raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
-                           "lu_factor?")  # fmt: skip
+    if unpack_pivots and bool(((LU_pivots < 1) | (LU_pivots > LU_data.shape[-2])).any()):
+        raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the "
+                           "result of lu_factor?")  # fmt: skip
     P, L, U = unpacked(LU_data, LU_pivots)
     empty = LU_data.new_empty(0)
     return _LUUnpack((P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty))
@@ -360,8 +361,8 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
 
     for name, each in (("b", b), ("A", A)):
         if each.ndim < 2:
-            raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} dimensions "
-                               "instead")  # fmt: skip
+            raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} "
+                               "dimensions instead")  # fmt: skip
     _check_system(b, A, "A")
     _refuse_dtype("triangular_solve_cpu", b)
     turned = A.mT if transpose else A
@@ -449,7 +450,9 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
 
 @composite(method=False)
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """About the ``q`` largest singular values of ``A`` (of ``A - M``) with their vectors, as ``(U, S, V)``, from a random start."""
+    """About the ``q`` largest singular values of ``A`` (of ``A - M``) with their vectors, as ``(U, S, V)``, found from a
+    random start.
+    """
     from ..linalg import svd
 
     q, niter = 6 if q is None else q, 2 if niter is None else niter
@@ -503,8 +506,8 @@ def lobpcg(
     check_square("lobpcg", A)
     k = (1 if X is None else X.shape[-1]) if k is None else k
     if A.shape[-1] < 3 * (k if n is None else n):
-        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the number of "
-                         f"requested eigenpairs (={k if n is None else n})")  # fmt: skip
+        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the "
+                         f"number of requested eigenpairs (={k if n is None else n})")  # fmt: skip
     if B is None:
         values, vectors = linalg.eigh(A)
     else:
@@ -533,9 +536,9 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 
 @composite(out=True)
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
-    """The least-squares solution of ``A X = input`` for ``A`` of full rank, and the QR factorization; of old, now ``linalg.lstsq``.
+    """The least-squares solution of ``A X = input`` for ``A`` of full rank, and the QR factorization; of old.
 
-    The solution has ``max(m, n)`` rows, as LAPACK's: below the ``n`` that matter, those whose squares add up to the residual.
+    Now ``linalg.lstsq``.  The solution has ``max(m, n)`` rows, as LAPACK's: below the ``n`` that matter, those whose squares add up to the residual.
     """
     from .. import linalg
 
@@ -567,11 +570,12 @@ def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 _REMOVED = "This function was deprecated since version 1.9 and is now removed. "
 _HINTS = {
-    "eig": "`torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking complex tensors.",
-    "solve": "`torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed and does not "
-             "return the LU factorization.",
-    "lstsq": "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n`torch.linalg.lstsq` has reversed arguments and does not "
-             "return the QR decomposition in the returned tuple.",
+    "eig": "`torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking complex "
+           "tensors.",
+    "solve": "`torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed and "
+             "does not return the LU factorization.",
+    "lstsq": "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n`torch.linalg.lstsq` has reversed arguments and "
+             "does not return the QR decomposition in the returned tuple.",
     "matrix_rank": "Please use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
                    "`torch.linalg.matrix_rank()` to 'hermitian'.",
 }  # fmt: skip

@@ -28,7 +28,7 @@ def check_reduction(reduction: str) -> None:
 def reduced(values: Tensor, reduction: str) -> Tensor:
     """All losses, their sum, or their mean."""
     check_reduction(reduction)
-    return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()  # type: ignore
+    return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()
 
 
 def _reduced_array(xp: Any, values: Any, reduction: str) -> Any:
@@ -60,7 +60,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     tensor(2.)
     """
     check_reduction(reduction)
-    return _mse_loss(input, target, reduction)  # type: ignore[no-any-return]
+    return _mse_loss(input, target, reduction)
 
 
 # --- other losses of one element each -----------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    return _huber(input, target, reduction, delta)  # type: ignore[no-any-return]
+    return _huber(input, target, reduction, delta)
 
 
 # --- binary cross entropy -----------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     check_reduction(reduction)
     if input.dtype is not target.dtype and not wanted((input, target)):
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
-    return _bce(input, target, weight, reduction)  # type: ignore[no-any-return]
+    return _bce(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -179,8 +179,8 @@ def binary_cross_entropy_with_logits(
     """The cross entropy of sigmoids and the probabilities that were right, without overflow."""
     check_reduction(reduction)
     if target.dtype is not input.dtype:
-        target = target.to(input.dtype)  # type: ignore[attr-defined]
-    return _bce_with_logits(input, target, weight, pos_weight, reduction)  # type: ignore[no-any-return]
+        target = target.to(input.dtype)
+    return _bce_with_logits(input, target, weight, pos_weight, reduction)
 
 
 # --- negative log likelihood --------------------------------------------------------------------------------------
@@ -283,10 +283,10 @@ def _batched_classes(loss: Any, input: Tensor, target: Tensor, weight: Tensor | 
         raise ValueError("Expected 1 or more dimensions (got 0)")
     _check_classes(input, target, weight)
     if target._kind.dtype is not dtypes.int64:
-        target = target.long()  # type: ignore[attr-defined]
+        target = target.long()
     if input._array.ndim > 1:
         return loss(input, target, weight, reduction, ignore_index)  # type: ignore[no-any-return]
-    made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)  # type: ignore[attr-defined]
+    made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
     return made.reshape(target.shape) if reduction == "none" else made  # type: ignore[no-any-return]
 
 
@@ -320,7 +320,7 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)  # type: ignore
+    return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)
 
 
 def _cross_entropy_of_probabilities(
@@ -332,13 +332,13 @@ def _cross_entropy_of_probabilities(
     check_reduction(reduction)
     dim = min(input.ndim - 1, 1)
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / input.shape[dim]  # type: ignore[operator]
+        target = target * (1 - label_smoothing) + label_smoothing / input.shape[dim]
     weighted = log_softmax(input, dim) * target
     if weight is not None:
-        weighted = weighted * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))  # type: ignore[attr-defined]
+        weighted = weighted * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
     losses = -weighted.sum(dim)
     if reduction == "mean":
-        return losses.sum() / max(losses.numel(), 1)  # type: ignore[no-any-return]
+        return losses.sum() / max(losses.numel(), 1)
     return reduced(losses, reduction)
 
 
@@ -352,10 +352,10 @@ def _smoothed_cross_entropy(
     log_probs = log_softmax(input, dim)
     sharp = nll_loss(log_probs, target, weight, ignore_index, reduction)
     ignored = target == ignore_index
-    each = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))  # type: ignore
+    each = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
     flat = (-each.sum(dim)).masked_fill(ignored, 0.0)
     if reduction == "mean":
-        counts = ~ignored if weight is None else weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)  # type: ignore
+        counts = ~ignored if weight is None else weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)
         flat = flat.sum() / counts.sum()
     elif reduction == "sum":
         flat = flat.sum()

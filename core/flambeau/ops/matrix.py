@@ -118,7 +118,7 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     torch.Size([3, 4, 2])
     """
     if not isinstance(other, Tensor):
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     n, m = input._array.ndim, other._array.ndim
     if n == 2 and m == 2:
         if input._array.shape[1] != other._array.shape[0]:
@@ -195,7 +195,7 @@ def _add_matrix_product(input: Any, *args: Any, beta: Any = 1, alpha: Any = 1, *
     input, mat1, mat2, beta, alpha = _with_scales((input, *args, *named.values()), beta, alpha)
     if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
         _check_inner(mat1, mat2)
-        return _addmm(input, mat1, mat2)  # type: ignore[no-any-return]
+        return _addmm(input, mat1, mat2)
     return _add_product(input, mm(mat1, mat2), beta, alpha)
 
 

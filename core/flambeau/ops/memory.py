@@ -135,8 +135,8 @@ def _resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tenso
     return _resize_(self, other.shape)
 
 
-Tensor.as_strided_, Tensor.set_, Tensor.resize_, Tensor.resize, Tensor.resize_as_ = (  # type: ignore[method-assign]
-    _as_strided_, _set_, _resize_, _resize, _resize_as_)  # fmt: skip
+Tensor.as_strided_, Tensor.set_ = _as_strided_, _set_  # type: ignore[method-assign, assignment]
+Tensor.resize_, Tensor.resize, Tensor.resize_as_ = _resize_, _resize, _resize_as_  # type: ignore[method-assign, assignment]
 RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
 Tensor.resize_as = lambda self, other: _resize(self, other.shape)  # type: ignore[method-assign, arg-type]
 

@@ -142,7 +142,7 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
-        return _fixed_norm(input, weight, bias, mean, variance, (), eps, None)  # type: ignore[no-any-return]
+        return _fixed_norm(input, weight, bias, mean, variance, (), eps, None)
     dims = (0, *range(2, ndim))
     mean, variance = _moments(alias(input), dims)
     if running_mean is not None or running_var is not None:

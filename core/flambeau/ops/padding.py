@@ -46,7 +46,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     category = input.dtype.category
     if category < dtypes.FLOATING:
         value = bool(value) if category == dtypes.BOOL else int(value)
-    return _constant_pad(input, tuple(pairs), value)  # type: ignore[no-any-return]
+    return _constant_pad(input, tuple(pairs), value)
 
 
 PUBLIC["constant_pad_nd"] = constant_pad

@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from ..inplace import with_out
 from ..op import composite, op
 from .._tensor import Tensor
 from .convolution import kernel_places, pad_space, spread_out, window
@@ -58,7 +59,8 @@ def max_pool_indices_forward(
     """For each window, where in the flattened space of the input its maximum is."""
     after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
     padded = _padded_with_lowest(xp, input, padding, after)
-    best, found = None, None
+    best: Any = None
+    found: Any = None
     for _, start in kernel_places(window_size, dilation):
         seen = padded[window(start, size, stride)]
         here = xp.broadcast_to(_positions(xp, start, size, stride, padding, input.shape[2:]), seen.shape)
@@ -225,7 +227,7 @@ def _avg_pool_backward_forward(
 ) -> Any:  # fmt: skip
     spread = spread_out(xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride)
     reach = [max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)]
-    made = None
+    made: Any = None
     for start in product(*map(range, window_size)):
         part = pad_space(xp, spread, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
         made = part if made is None else made + part
@@ -269,6 +271,7 @@ def avg_pool1d(
     return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
+@with_out
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -285,6 +288,7 @@ def avg_pool2d(
     return _mean_of_windows(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
+@with_out
 def avg_pool3d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,

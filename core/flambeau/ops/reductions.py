@@ -67,7 +67,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         problem = "could not infer output dtype. Input dtype" if dtype is None else "the desired output dtype"
         raise RuntimeError(f"mean(): {problem} must be either a floating point or complex dtype. Got: "
                            f"{(dtype or input.dtype).legacy_name}")  # fmt: skip
-    return _mean(input, dim, keepdim, dtype=dtype)  # type: ignore[no-any-return]
+    return _mean(input, dim, keepdim, dtype=dtype)
 
 
 # --- products, extremes, truths -----------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _one_dim(name: str, input: Tensor, dim: Any) -> int:
 @composite(out=True)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all elements, or over one dimension; integers are multiplied in int64."""
-    return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)  # type: ignore[no-any-return]
+    return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)
 
 
 def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
@@ -162,14 +162,14 @@ def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest element, or of each slice over ``dim``; equal ones share the gradient."""
     _refuse_empty("amax", input, dim)
-    return amax_(input, dim, keepdim)  # type: ignore[no-any-return]
+    return amax_(input, dim, keepdim)
 
 
 @composite(out=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest element, or of each slice over ``dim``; equal ones share the gradient."""
     _refuse_empty("amin", input, dim)
-    return amin_(input, dim, keepdim)  # type: ignore[no-any-return]
+    return amin_(input, dim, keepdim)
 
 
 def _extreme(name: str, arg: str) -> Any:
@@ -243,7 +243,7 @@ def _arg(name: str) -> Any:
             return input.new_zeros((), dtype=dtypes.int64)
         if input.dtype is dtypes.bool_:
             raise RuntimeError(f'"{name}_cpu" not implemented for \'Bool\'')
-        return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
+        return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The index of the {name[3:]}imum: among all elements as if flattened, or of each slice over ``dim``."
@@ -314,13 +314,13 @@ def _variance_arguments(input: Tensor, dim: Any, unbiased: Any, keepdim: bool, c
 def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
     """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
     dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
-    return _var(input, dim, correction, keepdim)  # type: ignore[no-any-return]
+    return _var(input, dim, correction, keepdim)
 
 
 @composite(out=True)
 def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
     """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
-    return _std(input, *_variance_arguments(input, dim, unbiased, keepdim, correction))  # type: ignore[no-any-return]
+    return _std(input, *_variance_arguments(input, dim, unbiased, keepdim, correction))
 
 
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
@@ -417,7 +417,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, without overflow."""
     if not input.ndim:
         return input.to(dtypes.get_default_dtype()) if input.dtype.category < dtypes.FLOATING else input.clone()
-    return _logsumexp(input, dim, keepdim)  # type: ignore[no-any-return]
+    return _logsumexp(input, dim, keepdim)
 
 
 # --- norms --------------------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     input = _in_batch(input)
     raw = raw_generator(generator, input.device)
     sample = raw.bernoulli(input._array.shape, input._kind.raw_dtype, input._kind.backend.to_host(input._array))
-    return _bernoulli(input, _sampled(sample, input._kind)._array)  # type: ignore[no-any-return]
+    return _bernoulli(input, _sampled(sample, input._kind)._array)
 
 
 def _check_probability(p: Tensor) -> None:

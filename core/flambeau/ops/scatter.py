@@ -70,9 +70,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         return input.clone()
     _check_scatter(input, dim, index, src)
     if reduce is None:
-        return _scatter(input, src, index, dim)  # type: ignore[no-any-return]
+        return _scatter(input, src, index, dim)
     if reduce == "add":
-        return _scatter_add(input, src, index, dim)  # type: ignore[no-any-return]
+        return _scatter_add(input, src, index, dim)
     if reduce == "multiply":
         return scatter_reduce(input, dim, index, src, "prod")
     raise RuntimeError("reduce argument must be either add or multiply.")
@@ -227,7 +227,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
                            f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the source.")  # fmt: skip
     raw, _, _ = _raw_index(input, tuple(indices))
     if accumulate:
-        return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)  # type: ignore
+        return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)
     from ..op import OPS
 
     return OPS["setitem"].function(input, values, raw)  # type: ignore[no-any-return]

@@ -66,11 +66,11 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     tensor([0.5000, 0.5000])
     """
     input, dim = _prepared("softmax", input, dim, dtype)
-    return _softmax(input, dim) if input._array.ndim else _softmax(input.reshape(1), 0).reshape(())  # type: ignore
+    return _softmax(input, dim) if input._array.ndim else _softmax(input.reshape(1), 0).reshape(())
 
 
 @composite(out=True)
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of the softmax along ``dim``, computed without overflow."""
     input, dim = _prepared("log_softmax", input, dim, dtype)
-    return _log_softmax(input, dim) if input._array.ndim else _log_softmax(input.reshape(1), 0).reshape(())  # type: ignore
+    return _log_softmax(input, dim) if input._array.ndim else _log_softmax(input.reshape(1), 0).reshape(())

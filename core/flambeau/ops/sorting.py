@@ -250,7 +250,7 @@ def searchsorted(
         found = _search(sorted_sequence, values, "right" if after else "left")
     else:
         found = ((rows <= wanted) if after else (rows < wanted)).sum(-1)
-    return found.to(dtypes.int32 if out_int32 else dtypes.int64)  # type: ignore[no-any-return]
+    return found.to(dtypes.int32 if out_int32 else dtypes.int64)
 
 
 _search = op(

@@ -268,7 +268,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     if p == "nuc":
         from ..linalg import matrix_norm
 
-        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)  # type: ignore[no-any-return]
+        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
     order = 2.0 if p is None or p == "fro" else float(p)
@@ -276,7 +276,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{input.dtype.legacy_name}")  # fmt: skip
     dims = None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
-    return _vector_norm(input, order, dims, keepdim)  # type: ignore[no-any-return]
+    return _vector_norm(input, order, dims, keepdim)
 
 
 @composite
@@ -405,4 +405,4 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.clone()
-    return _logcumsumexp(input, wrap_dim(dim, input.ndim))  # type: ignore[no-any-return]
+    return _logcumsumexp(input, wrap_dim(dim, input.ndim))

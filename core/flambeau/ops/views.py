@@ -88,7 +88,7 @@ def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
     try:
         return _reshaped(self, wanted)  # type: ignore[no-any-return]
     except RuntimeError:
-        return _copied_shape(self, inferred_shape(wanted, self._array.shape))  # type: ignore[no-any-return]
+        return _copied_shape(self, inferred_shape(wanted, self._array.shape))
 
 
 def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
@@ -557,7 +557,7 @@ def _triangle(name: str) -> Any:
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return record(input, diagonal)  # type: ignore[no-any-return]
+        return record(input, diagonal)
 
     function.__name__ = function.__qualname__ = name
     side = "lower" if name == "tril" else "upper"

@@ -141,8 +141,8 @@ SAMPLES = [
          lambda np, x, y: np.where(y > 0, x, np.maximum(0, 0.7 - x)), real(2, 3), _SIGNS, dtypes=_WIDE, grad=False),
     *_of("margin_ranking_loss", lambda F, x, y, t, **k: F.margin_ranking_loss(x, y, t, margin=0.1, **k),
          lambda np, x, y, t: np.maximum(0, -t * (x - y) + 0.1), real(2, 3), real(2, 3), _SIGNS, dtypes=_WIDE),
-    *_of("soft_margin_loss", lambda F, x, y, **k: F.soft_margin_loss(x, y, **k), lambda np, x, y: np.log1p(np.exp(-y * x)), real(2, 3), _SIGNS,
-         dtypes=_WIDE),
+    *_of("soft_margin_loss", lambda F, x, **k: F.soft_margin_loss(x, x.new_tensor([[1.0], [-1.0]]), **k),
+         lambda np, x: np.log1p(np.exp([[-1.0], [1.0]] * x)), real(2, 3), dtypes=_WIDE),
     *_of("cosine_embedding_loss", lambda F, x, y, t, **k: F.cosine_embedding_loss(x, y, t.detach(), margin=0.1, **k),
          lambda np, x, y, t: [1 - c if s > 0 else max(0, c - 0.1) for c, s in zip(
              (x * y).sum(1) / np.sqrt((x * x).sum(1) * (y * y).sum(1)), t, strict=True)] * np.ones(2),

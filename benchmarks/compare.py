@@ -1,0 +1,264 @@
+"""flambeau against PyTorch, on this machine: time and peak memory, as ratios.
+
+    python benchmarks/compare.py                    every workload, on every installed backend and kernel pack
+    python benchmarks/compare.py --only LeNet       those with this in their names, or one group: calls, networks, layers, ...
+    python benchmarks/compare.py --json FILE --plot FILE.png
+
+The sides take turns within one run, with as many threads, for as many steps; what is printed are medians.  A round that
+something else on the machine disturbed is repeated.  What the steps compute is compared too: the status is 1 where it differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from sides import Failed, Side, Worker, flambeau_sides, pytorch_side
+from workloads import GROUPS, Workload
+
+TURN = 0.1  # seconds that PyTorch works before it is another's turn
+PAUSE = 0.05  # seconds between turns: an idle thread pool spins for a while, and would take a core from the next
+SPREAD = 0.2  # a round with a time this far from its median was disturbed
+TOLERANCE = 1e-3  # of the largest value
+MEMORY_AIM = 1.1
+LEAST_MEMORY = 4 << 20  # bytes: below it, what is seen are the allocators' habits
+
+Row = dict[str, Any]
+
+
+# --- measuring ---
+
+
+def steps_per_turn(worker: Worker) -> int:
+    """How often PyTorch does the step in one turn."""
+    once = worker.ask("run", 1)
+    estimate = worker.ask("run", max(1, int(TURN / 10 / once)))
+    return max(1, round(TURN / estimate))
+
+
+def take_turns(workers: Sequence[Worker], steps: int) -> list[float]:
+    """One round: the seconds that a step takes each."""
+    times = []
+    for worker in workers:
+        time.sleep(PAUSE)
+        times.append(worker.ask("run", steps))
+    return times
+
+
+def deviations(rounds: Sequence[Sequence[float]]) -> list[float]:
+    """How far the round's worst time is from the median of its side, relative to it."""
+    medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
+    return [max(abs(each / median - 1) for each, median in zip(times, medians, strict=True)) for times in rounds]
+
+
+def undisturbed_rounds(one_round: Callable[[], list[float]], count: int) -> list[list[float]]:
+    """So many rounds; those that stand out are repeated, but no more of them in all than there are rounds."""
+    rounds = [one_round() for _ in range(count)]
+    for _ in range(count):
+        far = deviations(rounds)
+        worst = far.index(max(far))
+        if far[worst] <= SPREAD:
+            break
+        rounds[worst] = one_round()
+    return rounds
+
+
+def difference(theirs: list[list[float]], ours: list[list[float]]) -> float:
+    """The largest difference between results, relative to the largest value; infinite where their forms differ."""
+    if [len(each) for each in theirs] != [len(each) for each in ours]:
+        return float("inf")
+    pairs = [pair for both in zip(theirs, ours, strict=True) for pair in zip(*both, strict=True)]
+    scale = max((abs(value) for value, _ in pairs), default=0.0) or 1.0
+    largest = max((abs(one - other) for one, other in pairs), default=0.0) / scale
+    return largest if all(other == other for _, other in pairs) else float("inf")
+
+
+# --- rows of the table ---
+
+
+def aim_of(workload: Workload, side: Side) -> float | None:
+    """The ratio aimed at, where there is an aim for the side."""
+    return {("numpy", ""): workload.alone, ("numpy", "fast"): workload.fast}.get((side.backend, side.pack))
+
+
+def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], rounds: int) -> list[Row]:
+    """A row for each of the workers."""
+    expected = reference.ask("build", workload.name) if workload.unit == "s" else []
+    rows: list[Row] = []
+    able = []
+    for worker in workers:
+        row: Row = {"workload": workload.name, "backend": worker.side.backend, "pack": worker.side.pack, "unit": workload.unit,
+                    "aim": aim_of(workload, worker.side)}  # fmt: skip
+        rows.append(row)
+        try:
+            if workload.unit == "s":
+                row["difference"] = difference(expected, worker.ask("build", workload.name))
+            able.append((worker, row))
+        except Failed as error:
+            row["error"] = str(error)
+    if workload.unit == "s":
+        both = [reference, *(worker for worker, _ in able)]
+        steps = steps_per_turn(reference)
+        measured = undisturbed_rounds(lambda: take_turns(both, steps), rounds)
+        spread = max(deviations(measured))
+    else:
+        measured = [[worker.ask("measure", workload.name) for worker in [reference, *(worker for worker, _ in able)]]]
+        spread = 0.0
+    theirs, *ours = [statistics.median(values) for values in zip(*measured, strict=True)]
+    for (_, row), value in zip(able, ours, strict=True):
+        row.update(theirs=theirs, ours=value, ratio=value / theirs, spread=spread, disturbed=spread > SPREAD)
+    return rows
+
+
+def peak_memory(workload: Workload, side: Side, threads: int) -> int | None:
+    """Bytes that a training step takes, in a process that does nothing else."""
+    with Worker(side, threads) as worker:
+        return worker.ask("memory", workload.name)
+
+
+def add_memory(rows: Sequence[Row], workload: Workload, reference: Side, sides: Sequence[Side], threads: int) -> None:
+    theirs = peak_memory(workload, reference, threads)
+    for row, side in zip(rows, sides, strict=True):
+        if "error" not in row and theirs is not None:
+            ours = peak_memory(workload, side, threads)
+            assert ours is not None
+            ratio = ours / theirs if max(theirs, ours) > LEAST_MEMORY else None
+            row["memory"] = {"theirs": theirs, "ours": ours, "ratio": ratio, "aim": MEMORY_AIM}
+
+
+# --- what is printed ---
+
+
+def in_units(value: float, unit: str) -> str:
+    if unit == "B":
+        return f"{value / 1e6:.1f} MB"
+    scale, name = next(((scale, name) for scale, name in ((1, "s"), (1e-3, "ms"), (1e-6, "us")) if value >= scale), (1e-6, "us"))
+    return f"{value / scale:.2f} {name}"
+
+
+HEADER = (f"{'workload':52s} {'flambeau on':11s} {'PyTorch':>10s} {'flambeau':>10s} {'ratio':>6s} {'aim':>5s} {'spread':>7s}"
+          f" {'peak memory':>19s} {'ratio':>6s} {'aim':>5s}")  # fmt: skip
+
+
+def line(row: Row) -> str:
+    label = "+".join(filter(None, (row["backend"], row["pack"])))
+    start = f"{row['workload']:52s} {label:11s}"
+    if "error" in row:
+        return f"{start} FAILS: {row['error']}"
+    spread = f"{row['spread']:.0%}{'*' if row['disturbed'] else ''}" if row["unit"] == "s" else ""
+    text = (f"{start} {in_units(row['theirs'], row['unit']):>10s} {in_units(row['ours'], row['unit']):>10s} {row['ratio']:6.2f}"
+            f" {row['aim'] or '':>5} {spread:>7s}")  # fmt: skip
+    if memory := row.get("memory"):
+        ratio = "small" if memory["ratio"] is None else f"{memory['ratio']:.2f}"
+        text += f" {memory['theirs'] / 1e6:7.1f} {memory['ours'] / 1e6:7.1f} MB {ratio:>7s} {memory['aim']:>5}"
+    return text if agrees(row) else f"{text}  DISAGREES by {row['difference']:.1e}"
+
+
+def agrees(row: Row) -> bool:
+    return "error" not in row and row.get("difference", 0.0) <= TOLERANCE
+
+
+def machine(threads: int, versions: Sequence[str]) -> Row:
+    """Where and when this was measured."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {"date": time.strftime("%Y-%m-%d"), "platform": platform.platform(), "processor": processor(), "cpus": os.cpu_count(),
+            "threads": threads, "python": platform.python_version(), "load": load, "versions": list(versions)}  # fmt: skip
+
+
+def processor() -> str:
+    """The processor's name, as well as it can be known."""
+    info = Path("/proc/cpuinfo")
+    names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line] if info.exists() else []
+    return names[0] if names else platform.processor()
+
+
+def print_machine(facts: Row) -> None:
+    print(f"{facts['date']}, {facts['processor']}, {facts['cpus']} CPUs, {facts['threads']} threads, Python {facts['python']}, "
+          + ", ".join(facts["versions"]))  # fmt: skip
+    if facts["load"] and facts["load"] > 0.5:
+        print(f"The machine is not idle: its load is {facts['load']:.1f}.  Times will be uncertain.")
+
+
+def plot(rows: Sequence[Row], path: str) -> None:
+    """Bars of the ratios, and a mark at each aim."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    measured = [row for row in rows if "ratio" in row]
+    names = list(dict.fromkeys(row["workload"] for row in measured))
+    labels = list(dict.fromkeys("+".join(filter(None, (row["backend"], row["pack"]))) for row in measured))
+    height = 0.8 / len(labels)
+    figure, axes = pyplot.subplots(figsize=(10, 1 + 0.25 * len(names) * len(labels) ** 0.5), layout="constrained")
+    for number, label in enumerate(labels):
+        own = [row for row in measured if "+".join(filter(None, (row["backend"], row["pack"]))) == label]
+        places = [names.index(row["workload"]) + (number - (len(labels) - 1) / 2) * height for row in own]
+        axes.barh(places, [row["ratio"] for row in own], height, label=f"flambeau on {label}")
+        aims = [(row["aim"], place) for row, place in zip(own, places, strict=True) if row["aim"]]
+        axes.scatter([aim for aim, _ in aims], [place for _, place in aims], marker="|", color="black", zorder=3)
+    axes.axvline(1, color="gray", linewidth=1)
+    axes.set(xscale="log", yticks=range(len(names)), yticklabels=names, xlabel="relative to PyTorch (less is better; | the aim)")
+    axes.invert_yaxis()
+    axes.legend()
+    figure.savefig(path, dpi=150)
+
+
+# --- the command line ---
+
+
+def chosen(only: str | None) -> list[Workload]:
+    """The workloads of a group, those with a text in their names, or all."""
+    if only in GROUPS:
+        return GROUPS[only]
+    return [each for group in GROUPS.values() for each in group if only is None or only.lower() in each.name.lower()]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="NAME", help=f"a group ({', '.join(GROUPS)}) or part of a workload's name")
+    parser.add_argument("--json", metavar="FILE", help="write the rows, and where they were measured")
+    parser.add_argument("--plot", metavar="FILE.png", help="draw the ratios (needs matplotlib)")
+    parser.add_argument("--rounds", type=int, default=15, help="turns that each side has (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each side (default: %(default)s)")
+    args = parser.parse_args()
+    todo = chosen(args.only)
+    if not todo:
+        parser.error(f"no workload has {args.only!r} in its name")
+
+    rows: list[Row] = []
+    sides = flambeau_sides()
+    with ExitStack() as stack:
+        start = lambda side: stack.enter_context(Worker(side, args.threads))  # noqa: E731
+        references = {device: start(pytorch_side(device)) for device in {side.device: None for side in sides}}
+        workers = {device: [start(side) for side in sides if side.device == device] for device in references}
+        facts = machine(args.threads, [worker.ask("versions") for worker in [*references.values(), workers["cpu"][0]]])
+        print_machine(facts)
+        print(HEADER)
+        for workload in todo:
+            for device, reference in references.items():
+                new = compare(workload, reference, workers[device], args.rounds)
+                if workload.training:
+                    add_memory(new, workload, reference.side, [worker.side for worker in workers[device]], args.threads)
+                rows += new
+                print("\n".join(map(line, new)), flush=True)
+    if args.json:
+        Path(args.json).write_text(json.dumps({"machine": facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    if args.plot:
+        plot(rows, args.plot)
+    if any(row.get("disturbed") for row in rows):
+        print(f"* times still spread by more than {SPREAD:.0%} after as many repetitions as rounds")
+    return 0 if all(map(agrees, rows)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""The sides that are compared, each in a process of its own: PyTorch, and flambeau on every backend and kernel pack.
+
+Processes of their own keep thread pools apart, let the memory of each be seen, and leave each with its own environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Failed", "Side", "Worker", "flambeau_sides", "pytorch_side"]
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A library; for flambeau, also the backend, and the kernel pack, if any: its plugin's name and its distribution's."""
+
+    library: str
+    backend: str = ""
+    pack: str = ""
+    distribution: str = ""
+    device: str = "cpu"  # where PyTorch computes, to be compared with this side
+
+    @property
+    def label(self) -> str:
+        return "+".join(filter(None, (self.backend, self.pack))) or "PyTorch"
+
+
+def pytorch_side(device: str) -> Side:
+    return Side("torch", device=device)
+
+
+def flambeau_sides() -> list[Side]:
+    """Every backend that can be used here, alone and with each kernel pack for it."""
+    from importlib.metadata import entry_points
+
+    from flambeau import backend as registry
+
+    manager = registry.plugins()
+    packs = {entry.name: entry.dist.name if entry.dist else "" for entry in entry_points(group="flambeau.plugins")
+             if hasattr(manager.get_plugin(entry.name), "flambeau_kernels")}  # fmt: skip
+    sides = []
+    for name in sorted(registry.installed(), key=lambda name: name != "numpy"):
+        try:
+            backend = registry.find(name)
+            if backend.device_count() == 0:
+                continue
+        except RuntimeError:
+            continue  # its library is not installed
+        device = "cuda" if backend.device_type == "cuda" else "cpu"
+        sides.append(Side("flambeau", name, device=device))
+        for pack, distribution in packs.items():
+            others = [plugin for plugin in manager.get_plugins() if plugin is not manager.get_plugin(pack)]
+            if any(manager.subset_hook_caller("flambeau_kernels", others)(backend=backend)):
+                sides.append(Side("flambeau", name, pack, distribution, device))
+    return sides
+
+
+class Failed(Exception):
+    """What a worker could not do."""
+
+
+class Worker:
+    """A process of one side, which does as it is asked: see ``worker.py``."""
+
+    def __init__(self, side: Side, threads: int) -> None:
+        self.side = side
+        environment = {**os.environ, **dict.fromkeys(THREADS, str(threads)), "BENCHMARK_PACK": side.distribution}
+        if side.backend:
+            environment["FLAMBEAU_BACKEND"] = side.backend
+        command = [sys.executable, Path(__file__).with_name("worker.py"), side.library, side.device, side.pack, str(threads)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def ask(self, what: str, *arguments: Any) -> Any:
+        """The answer to one request.  Raises ``Failed`` with the worker's error."""
+        assert self.process.stdin and self.process.stdout
+        try:
+            self.process.stdin.write(json.dumps([what, *arguments]) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Failed(f"{self.side.label}: the process has ended") from None
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"{self.side.label}: the process ended with status {self.process.wait()}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Failed(f"{self.side.label}: {answer['error']}")
+        return answer["result"]
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert self.process.stdin and self.process.stdout
+        if exception[0] is not None:
+            self.process.kill()  # interrupted: it may be in the midst of a step
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()

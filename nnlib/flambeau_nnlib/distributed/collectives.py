@@ -1,0 +1,377 @@
+"""What the processes of a group do with their tensors, together.  Each function is called by all of them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from .group import Exchange, ProcessGroup, ReduceOp, Work, fill, pack, unpack
+from .world import get_group_rank, group_of
+
+__all__ = [
+    "P2POp", "all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce",
+    "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
+    "gather", "gather_object", "irecv", "isend", "monitored_barrier", "recv", "recv_object_list", "reduce", "reduce_scatter",
+    "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send", "send_object_list",
+    "supports_complex",
+]  # fmt: skip
+
+
+def supports_complex(reduceOp: ReduceOp) -> bool:
+    """Whether complex tensors can be joined this way."""
+    return reduceOp.name in ("SUM", "AVG", "PREMUL_SUM")
+
+
+def _run(group: Any, async_op: bool, collective: Callable[[Exchange], Any]) -> Work | None:
+    """Run a collective in a group: at once, or as Work.  Nothing in a group that this process is not in."""
+    found = group_of(group)
+    if found is None:
+        return None
+    work = found.run(collective)
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def _root(group: Any, rank: int | None, group_rank: int | None, default: int = 0) -> int:
+    """The rank in the group of the process that is meant by a rank in the job or in the group."""
+    found = group_of(group)
+    if rank is not None and group_rank is not None:
+        raise ValueError("Can't specify both group_src/group_dst and src/dst")
+    if found is None:
+        return -1
+    return group_rank if group_rank is not None else get_group_rank(found, found.ranks[default] if rank is None else rank)
+
+
+# --- one and all ------------------------------------------------------------------------------------------------------
+
+
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:
+    """Overwrite the tensor of every process with that of ``src``."""
+    root = _root(group, src, group_src)
+
+    def collective(exchange: Exchange) -> Tensor:
+        if exchange.rank == root:
+            for rank in range(exchange.size):
+                if rank != root:
+                    exchange.send(rank, pack(tensor))
+            return tensor
+        return fill(tensor, exchange.receive(root))
+
+    return _run(group, async_op, collective)
+
+
+def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """Overwrite every process's tensor with all of them joined: bit for bit the same everywhere."""
+    return _run(group, async_op, lambda exchange: tensor.copy_(exchange.reduced(tensor, op)))
+
+
+def all_reduce_coalesced(tensors: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """``all_reduce`` of several tensors."""
+    return _run(group, async_op, lambda exchange: [each.copy_(exchange.reduced(each, op)) for each in tensors])
+
+
+def reduce(
+    tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Overwrite the tensor of ``dst`` with all of them joined."""
+    root = _root(group, dst, group_dst)
+
+    def collective(exchange: Exchange) -> Tensor:
+        exchange.send(root, pack(tensor))
+        if exchange.rank == root:
+            tensor.copy_(op([unpack(exchange.receive(rank), tensor) for rank in range(exchange.size)]))
+        return tensor
+
+    return _run(group, async_op, collective)
+
+
+def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Fill the list with the tensors of all processes, in every process."""
+    return _run(group, async_op, lambda exchange: _fill_all(tensor_list, exchange.gather_all(pack(tensor))))
+
+
+def all_gather_coalesced(
+    output_tensor_lists: Sequence[Sequence[Tensor]], input_tensor_list: Sequence[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:
+    """``all_gather`` of several tensors; ``output_tensor_lists[rank]`` takes those of a rank."""
+
+    def collective(exchange: Exchange) -> None:
+        for position, tensor in enumerate(input_tensor_list):
+            _fill_all([each[position] for each in output_tensor_lists], exchange.gather_all(pack(tensor)))
+
+    return _run(group, async_op, collective)
+
+
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Fill a tensor with those of all processes, one after the other or stacked."""
+    return _run(group, async_op, lambda exchange: fill(output_tensor, b"".join(exchange.gather_all(pack(input_tensor)))))
+
+
+all_gather_single = all_gather_into_tensor
+
+
+def _fill_all(targets: Sequence[Tensor], messages: Sequence[bytes]) -> None:
+    for target, data in zip(targets, messages, strict=True):
+        fill(target, data)
+
+
+def gather(
+    tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int | None = None, group: Any = None, async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Fill the list of ``dst`` with the tensors of all processes."""
+    root = _root(group, dst, group_dst)
+    _check_list("gather_list", gather_list, group, root)
+
+    def collective(exchange: Exchange) -> None:
+        exchange.send(root, pack(tensor))
+        if exchange.rank == root:
+            _fill_all(gather_list or (), [exchange.receive(rank) for rank in range(exchange.size)])
+
+    return _run(group, async_op, collective)
+
+
+def scatter(
+    tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int | None = None, group: Any = None, async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:  # fmt: skip
+    """Overwrite each process's tensor with its own from the list of ``src``."""
+    root = _root(group, src, group_src)
+    _check_list("scatter_list", scatter_list, group, root)
+
+    def collective(exchange: Exchange) -> Tensor:
+        if exchange.rank == root:
+            for rank, each in enumerate(scatter_list or ()):
+                exchange.send(rank, pack(each))
+        return fill(tensor, exchange.receive(root))
+
+    return _run(group, async_op, collective)
+
+
+def _check_list(name: str, given: Any, group: Any, root: int) -> None:
+    found = group_of(group)
+    if found is None:
+        return
+    if found.rank() == root and not given:
+        raise ValueError(f"Argument ``{name}`` must be specified on the root rank.")
+    if found.rank() != root and given:
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-root ranks.")
+
+
+def reduce_scatter(
+    output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Join the lists of all processes tensor by tensor, and give each process its own."""
+
+    def collective(exchange: Exchange) -> Tensor:
+        return output.copy_(op([unpack(data, output) for data in exchange.swap([pack(each) for each in input_list])]))
+
+    return _run(group, async_op, collective)
+
+
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
+    """``reduce_scatter`` of one tensor in equal parts."""
+    found = group_of(group)
+    parts = input.reshape(-1).chunk(found.size()) if found is not None else ()
+    return reduce_scatter(output, parts, op, group, async_op)
+
+
+reduce_scatter_single = reduce_scatter_tensor
+
+
+def all_to_all(
+    output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:
+    """Give each process its tensor from the list, and fill another list with what each gave here."""
+    return _run(group, async_op, lambda exchange: _fill_all(output_tensor_list, exchange.swap([pack(each) for each in input_tensor_list])))
+
+
+def all_to_all_single(
+    output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None, input_split_sizes: Sequence[int] | None = None,
+    group: Any = None, async_op: bool = False,
+) -> Work | None:  # fmt: skip
+    """``all_to_all`` of the parts of one tensor along its first dimension: equal ones, or of the sizes given."""
+    found = group_of(group)
+    if found is None:
+        return None
+
+    def parts(tensor: Tensor, sizes: Sequence[int] | None) -> Sequence[Tensor]:
+        return tensor.split(list(sizes)) if sizes else tensor.chunk(found.size())
+
+    return all_to_all(parts(output, output_split_sizes), parts(input, input_split_sizes), found, async_op)
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:
+    """Wait until all processes have come here."""
+    return _run(group, async_op, lambda exchange: exchange.gather_all(b""))
+
+
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """``barrier``, whose error names a rank that has not come in time."""
+    found = group_of(group)
+    if found is None:
+        return
+    before, found.timeout = found.timeout, timeout or found.timeout
+    try:
+        barrier(found)
+    finally:
+        found.timeout = before
+
+
+# --- one to another ---------------------------------------------------------------------------------------------------
+
+
+def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None) -> int | None:
+    return group_rank if rank is None else get_group_rank(group, rank)
+
+
+def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
+    """Send a tensor to a process; Work to wait for."""
+    found = group_of(group)
+    if found is None:
+        return None
+    peer = _peer(found, dst, group_dst)
+    if peer is None:
+        raise ValueError("Must specify dst or group_dst")
+    if peer == found.rank():
+        raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
+    return found.send(tensor, peer, tag)
+
+
+def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
+    """Receive a tensor from a process, or from any; Work to wait for."""
+    found = group_of(group)
+    return None if found is None else found.recv(tensor, _peer(found, src, group_src), tag)
+
+
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """Send a tensor to a process."""
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Receive a tensor from a process, or from any; returns its rank in the job."""
+    found, work = group_of(group), irecv(tensor, src, group, tag, group_src)
+    if found is None or work is None:
+        return -1
+    work.wait()
+    return found.ranks[work.source_rank()]
+
+
+class P2POp:
+    """``isend`` or ``irecv`` with its arguments, for ``batch_isend_irecv``."""
+
+    def __init__(
+        self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:  # fmt: skip
+        if op not in (isend, irecv):
+            raise ValueError("Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``.")
+        self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = op, tensor, peer, group, tag, group_peer
+
+
+def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
+    """Start all of these; Work of each."""
+    started = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
+    return [each for each in started if each is not None]
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+
+
+def broadcast_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+) -> None:
+    """Overwrite the objects in every process's list with those of ``src``.  They are pickled: trust the job's processes."""
+    root = _root(group, src, group_src)
+
+    def collective(exchange: Exchange) -> None:
+        if exchange.rank == root:
+            for rank in range(exchange.size):
+                exchange.send(rank, pickle.dumps(object_list))
+        object_list[:] = pickle.loads(exchange.receive(root))
+
+    _run(group, False, collective)
+
+
+def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
+    """Fill the list with the objects of all processes, in every process."""
+
+    def collective(exchange: Exchange) -> None:
+        object_list[:] = map(pickle.loads, exchange.gather_all(pickle.dumps(obj)))
+
+    _run(group, False, collective)
+
+
+def gather_object(
+    obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None, group_dst: int | None = None
+) -> None:
+    """Fill the list of ``dst`` with the objects of all processes."""
+    root = _root(group, dst, group_dst)
+    _check_list("object_gather_list", object_gather_list, group, root)
+
+    def collective(exchange: Exchange) -> None:
+        exchange.send(root, pickle.dumps(obj))
+        if exchange.rank == root and object_gather_list is not None:
+            object_gather_list[:] = [pickle.loads(exchange.receive(rank)) for rank in range(exchange.size)]
+
+    _run(group, False, collective)
+
+
+def scatter_object_list(
+    scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None, src: int | None = None,
+    group: Any = None, group_src: int | None = None,
+) -> None:  # fmt: skip
+    """Put each process's own object from the list of ``src`` first in its output list."""
+    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+    root = _root(group, src, group_src)
+
+    def collective(exchange: Exchange) -> None:
+        if exchange.rank == root:
+            for rank, each in enumerate(scatter_object_input_list or ()):
+                exchange.send(rank, pickle.dumps(each))
+        scatter_object_output_list[0] = pickle.loads(exchange.receive(root))
+
+    _run(group, False, collective)
+
+
+def _as_tensor(data: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def send_object_list(
+    object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:  # fmt: skip
+    """Send objects to a process."""
+    data = _as_tensor(pickle.dumps(object_list))
+    send(torch.tensor([data.numel()]), dst, group, group_dst=group_dst)
+    send(data, dst, group, group_dst=group_dst)
+
+
+def recv_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:  # fmt: skip
+    """Overwrite the list with objects from a process, or from any; returns its rank in the job."""
+    size = torch.zeros(1, dtype=torch.int64)
+    sender = recv(size, src, group, group_src=group_src)
+    data = torch.empty(int(size), dtype=torch.uint8)
+    recv(data, sender, group)
+    object_list[:] = pickle.loads(data.numpy().tobytes())
+    return sender

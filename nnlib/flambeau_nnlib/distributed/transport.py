@@ -1,0 +1,92 @@
+"""Messages between processes: each has a mailbox that all others can put messages into."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Hashable, Sequence
+from datetime import timedelta
+from multiprocessing.connection import Client, Connection, Listener
+from typing import Any
+
+from .store import DistBackendError, Store
+
+__all__ = ["Mailbox"]
+
+
+class Mailbox:
+    """The messages that have come for one process, by key, in the order they were sent.
+
+    A reader for each sender takes messages off the wire at once, so that nobody ever waits to send.
+    """
+
+    def __init__(self, store: Store, rank: int) -> None:
+        self._store, self._rank = store, rank
+        self._messages: defaultdict[Hashable, deque[bytes]] = defaultdict(deque)
+        self._arrived = threading.Condition()
+        self._peers: dict[int, Connection] = {}
+        self._lock = threading.Lock()
+        self._listener = Listener(("127.0.0.1", 0), backlog=128)
+        store.set(f"mailbox/{rank}", str(self._listener.address[1]))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more messages."""
+        self._listener.close()
+        for each in self._peers.values():
+            each.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._read, args=(connection,), daemon=True).start()
+
+    def _read(self, connection: Connection) -> None:
+        try:
+            while True:
+                self._put(connection.recv(), connection.recv_bytes())
+        except (EOFError, OSError):
+            connection.close()
+
+    def _put(self, key: Hashable, data: bytes) -> None:
+        with self._arrived:
+            self._messages[key].append(data)
+            self._arrived.notify_all()
+
+    def send(self, rank: int, key: Hashable, data: Any) -> None:
+        """Put a message into another process's mailbox, or one's own."""
+        if rank == self._rank:
+            self._put(key, bytes(data))
+            return
+        with self._lock:
+            if rank not in self._peers:
+                self._peers[rank] = Client(("127.0.0.1", int(self._store.get(f"mailbox/{rank}"))))
+            try:
+                self._peers[rank].send(key)
+                self._peers[rank].send_bytes(data)
+            except OSError as error:
+                raise DistBackendError(f"rank {self._rank}: connection closed by rank {rank}") from error
+
+    def take(self, keys: Sequence[Hashable], timeout: timedelta) -> tuple[Hashable, bytes]:
+        """The next message with one of these keys, and the key.  DistBackendError if none comes in time."""
+
+        def first() -> Hashable | None:
+            return next((key for key in keys if self._messages.get(key)), None)
+
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: first() is not None, timeout.total_seconds()):
+                raise DistBackendError(f"rank {self._rank}: timed out waiting {timeout.total_seconds():g} s for a message {keys[0]}")
+            key = first()
+            queue = self._messages[key]
+            data = queue.popleft()
+            if not queue:
+                del self._messages[key]
+            return key, data
+
+    def has(self, keys: Sequence[Hashable]) -> bool:
+        """Whether a message with one of these keys has come."""
+        with self._arrived:
+            return any(self._messages.get(key) for key in keys)

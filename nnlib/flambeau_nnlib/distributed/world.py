@@ -1,0 +1,374 @@
+"""The processes of a job: how they find each other, and the groups they form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from enum import Enum
+from typing import Any, NewType
+from urllib.parse import parse_qs, urlparse
+
+import flambeau as torch
+
+from .group import ProcessGroup
+from .store import FileStore, PrefixStore, Store, TCPStore, default_timeout
+from .transport import Mailbox
+
+__all__ = [
+    "Backend", "BackendConfig", "DebugLevel", "GroupMember", "GroupName", "default_group", "destroy_process_group", "get_backend",
+    "get_backend_config", "get_default_backend_for_device", "get_global_rank", "get_group_rank", "get_node_local_rank",
+    "get_process_group_ranks", "get_rank", "get_world_size", "group", "group_of", "init_process_group", "is_available",
+    "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_ucc_available",
+    "new_group", "new_subgroups", "new_subgroups_by_enumeration", "record_comm", "register_rendezvous_handler", "rendezvous",
+    "shrink_group", "split_group",
+]  # fmt: skip
+
+GroupName = NewType("GroupName", str)
+
+
+class DebugLevel(Enum):
+    """How much is said about collectives."""
+
+    OFF = 0
+    INFO = 1
+    DETAIL = 2
+
+
+class Backend(str):
+    """The name of what carries messages: ``"gloo"`` here, over sockets of one machine."""
+
+    UNDEFINED, GLOO, NCCL, UCC, MPI = "undefined", "gloo", "nccl", "ucc", "mpi"
+    backend_list = [UNDEFINED, GLOO, NCCL, UCC, MPI]
+    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL}
+
+    def __new__(cls, name: str) -> Backend:
+        if not isinstance(name, str):
+            raise ValueError(f"Backend constructor parameter must be string-ish, got {name}")
+        return str.__new__(cls, name.lower())
+
+
+class BackendConfig:
+    """Which backend serves which type of device."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.device_backend_map = {"cpu": backend, "cuda": backend}
+
+    def get_device_backend_map(self) -> dict[str, Backend]:
+        """Backends by type of device."""
+        return self.device_backend_map
+
+    def __repr__(self) -> str:
+        return ",".join(f"{place}:{name}" for place, name in self.device_backend_map.items())
+
+
+class GroupMember:
+    """``WORLD`` is the group of all processes; ``NON_GROUP_MEMBER`` is what others get for a group they are not in."""
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER: Any = -100
+
+
+group = GroupMember
+
+
+# --- the job ----------------------------------------------------------------------------------------------------------
+
+
+def is_available() -> bool:
+    """Whether there is this package."""
+    return True
+
+
+def is_gloo_available() -> bool:
+    """Whether there is a backend for the CPU."""
+    return True
+
+
+def is_nccl_available() -> bool:
+    """Whether processes can talk by NCCL; devices of one process can (``nn.DataParallel``)."""
+    return False
+
+
+def is_mpi_available() -> bool:
+    """Whether processes can talk by MPI."""
+    return False
+
+
+def is_ucc_available() -> bool:
+    """Whether processes can talk by UCC."""
+    return False
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether a backend can be used."""
+    return backend.lower() == Backend.GLOO
+
+
+def is_initialized() -> bool:
+    """Whether this process has joined a job."""
+    return GroupMember.WORLD is not None
+
+
+def default_group() -> ProcessGroup:
+    """The group of all processes.  ValueError before ``init_process_group``."""
+    if GroupMember.WORLD is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return GroupMember.WORLD
+
+
+def group_of(given: Any) -> ProcessGroup | None:
+    """The group that an argument means; None for one that this process is not in."""
+    if given is GroupMember.NON_GROUP_MEMBER:
+        return None
+    return default_group() if given is None else given
+
+
+_handlers: dict[str, Callable[..., Iterator[Any]]] = {}
+_groups: dict[str, ProcessGroup] = {}
+_made = 0  # groups so far, counted alike in all processes
+
+
+def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Any]]) -> None:
+    """Let ``handler(url)`` serve ``init_method="scheme://..."``: it yields a store, the rank and the world's size."""
+    if scheme in _handlers:
+        raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
+    _handlers[scheme] = handler
+
+
+def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
+    """Yields a store that all processes share, this one's rank, and how many there are.
+
+    ``env://`` reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; ``tcp://host:port`` and ``file:///path`` say it.
+    """
+    parts = urlparse(url)
+    if parts.scheme not in _handlers:
+        raise RuntimeError(f"No rendezvous handler for {parts.scheme}://")
+    query = {key: int(values[0]) for key, values in parse_qs(parts.query).items() if key in ("rank", "world_size")}
+    rank, world_size = query.get("rank", rank), query.get("world_size", world_size)
+    return _handlers[parts.scheme](parts, rank, world_size, **kwargs)
+
+
+def _from_environment(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
+    def value(name: str) -> str:
+        if name not in os.environ:
+            raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "
+                             "not set")  # fmt: skip
+        return os.environ[name]
+
+    rank = int(value("RANK")) if rank < 0 else rank
+    world_size = int(value("WORLD_SIZE")) if world_size < 0 else world_size
+    yield TCPStore(value("MASTER_ADDR"), int(value("MASTER_PORT")), world_size, rank == 0, timeout), rank, world_size
+
+
+def _by_address(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
+    _check_given("tcp://", rank, world_size)
+    yield TCPStore(parts.hostname, parts.port, world_size, rank == 0, timeout), rank, world_size
+
+
+def _by_file(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
+    _check_given("file://", rank, world_size)
+    yield FileStore(parts.path, world_size), rank, world_size
+
+
+def _check_given(scheme: str, rank: int, world_size: int) -> None:
+    for name, given in (("rank", rank), ("world size", world_size)):
+        if given < 0:
+            raise ValueError(f"Error initializing torch.distributed using {scheme} rendezvous: {name} parameter missing")
+
+
+_handlers.update(env=_from_environment, tcp=_by_address, file=_by_file)
+
+
+def init_process_group(
+    backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None, world_size: int = -1, rank: int = -1,
+    store: Store | None = None, group_name: str = "", pg_options: Any = None, device_id: Any = None,
+) -> None:  # fmt: skip
+    """Join the other processes of a job.
+
+    Args:
+        backend: ``"gloo"``.
+        init_method: where to meet them, as for ``rendezvous``; ``env://`` by default.
+        timeout: how long to wait for others.
+        world_size, rank: how many processes there are, and which one this is.
+        store: a store that all share, in place of ``init_method``.
+
+    Raises:
+        ValueError: called twice, or something is missing.
+        RuntimeError: another backend.
+    """
+    if is_initialized():
+        raise ValueError("trying to initialize the default process group twice!")
+    name = Backend((backend or Backend.GLOO).rpartition(":")[2])
+    if not is_backend_available(name):
+        raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
+    timeout = timeout or default_timeout
+    if store is None:
+        store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
+    elif rank < 0 or world_size < 1:
+        raise ValueError("rank must be non-negative and world_size positive if using store")
+    store.set_timeout(timeout)
+    mailbox = Mailbox(PrefixStore("default", store), rank)
+    GroupMember.WORLD = _groups["0"] = ProcessGroup(mailbox, store, range(world_size), rank, "0", timeout)
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """Leave a group, or the job."""
+    global _made
+    found = group_of(group)
+    if found is None:
+        return
+    found.close()
+    _groups.pop(found.group_name, None)
+    if found is GroupMember.WORLD:
+        for each in _groups.values():
+            each.close()
+        found._mailbox.close()
+        _groups.clear()
+        GroupMember.WORLD, _made = None, 0
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def new_group(
+    ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
+    use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None, sort_ranks: bool = True,
+) -> Any:  # fmt: skip
+    """A group of some of the processes; all processes have to call this, in the same order.
+
+    Raises:
+        ValueError: a rank that does not exist, or one given twice.
+    """
+    global _made
+    world = default_group()
+    chosen = list(range(world.size())) if ranks is None else (sorted(ranks) if sort_ranks else list(ranks))
+    if len(set(chosen)) != len(chosen) or any(not 0 <= each < world.size() for each in chosen):
+        raise ValueError(f"The new group's ranks {chosen} must be distinct and within the world size {world.size()} set by "
+                         "init_process_group")  # fmt: skip
+    _made += 1
+    if world.rank() not in chosen:
+        return GroupMember.NON_GROUP_MEMBER
+    made = ProcessGroup(world._mailbox, world.store, chosen, world.rank(), str(_made), timeout or world.timeout)
+    made.group_desc = group_desc or made.group_name
+    _groups[made.group_name] = made
+    return made
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None, backend: str | None = None,
+    pg_options: Any = None, group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """Groups that share no process: the one this process is in (or None), and all of them."""
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    made = [new_group(ranks, timeout) for ranks in ranks_per_subgroup_list]
+    mine = [each for each in made if each is not GroupMember.NON_GROUP_MEMBER]
+    if len(mine) > 1:
+        raise ValueError(f"Rank {get_rank()} has appeared in more than one subgroup")
+    return (mine[0] if mine else None), made
+
+
+def new_subgroups(
+    group_size: int | None = None, group: Any = None, timeout: timedelta | None = None, backend: str | None = None,
+    pg_options: Any = None, group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """The processes of a group in groups of so many."""
+    if group_size is None:
+        group_size = torch.cuda.device_count()
+    world_size = get_world_size(group)
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    if world_size < group_size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({world_size})")
+    if world_size % group_size:
+        raise ValueError(f"The world size ({world_size}) must be divisible by 'group_size={group_size}'")
+    ranks = get_process_group_ranks(group)
+    return new_subgroups_by_enumeration([ranks[start : start + group_size] for start in range(0, world_size, group_size)], timeout)
+
+
+def split_group(
+    parent_pg: Any = None, split_ranks: Sequence[Sequence[int]] | None = None, timeout: timedelta | None = None,
+    pg_options: Any = None, group_desc: str | None = None, backend: Any = None,
+) -> Any:  # fmt: skip
+    """The group this process is in, of those that a group is split into; ``split_ranks`` are ranks in it."""
+    if not split_ranks:
+        raise ValueError("split_ranks cannot be None or empty")
+    parents = get_process_group_ranks(parent_pg)
+    return new_subgroups_by_enumeration([[parents[each] for each in ranks] for ranks in split_ranks], timeout)[0]
+
+
+def shrink_group(ranks_to_exclude: Sequence[int], group: Any = None, shrink_flags: int = 0, pg_options: Any = None) -> Any:
+    """A group without some of its ranks."""
+    kept = [each for rank, each in enumerate(get_process_group_ranks(group)) if rank not in ranks_to_exclude]
+    return new_group(kept)
+
+
+def get_rank(group: Any = None) -> int:
+    """This process's rank in a group; -1 if it is not in it."""
+    found = group_of(group)
+    return -1 if found is None else found.rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """How many processes there are in a group; -1 for one that this process is not in."""
+    found = group_of(group)
+    return -1 if found is None else found.size()
+
+
+def get_backend(group: Any = None) -> Backend:
+    """The backend of a group."""
+    found = group_of(group)
+    if found is None:
+        raise ValueError("Invalid process group specified")
+    return Backend(found.name())
+
+
+def get_backend_config(group: Any = None) -> str:
+    """Which backend serves which type of device, in a group."""
+    return repr(BackendConfig(get_backend(group)))
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend that PyTorch takes for a device."""
+    kind = torch.device(device).type
+    if kind not in Backend.default_device_backend_map:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return Backend.default_device_backend_map[kind]
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """A process's rank in a group.  ValueError if it is not in it."""
+    if global_rank not in group.ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return group.ranks.index(global_rank)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The rank in the job of a rank in a group.  ValueError if there is none."""
+    if not 0 <= group_rank < group.size():
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return group.ranks[group_rank]
+
+
+def get_process_group_ranks(group: Any) -> list[int]:
+    """The ranks in the job of a group's processes."""
+    found = group_of(group)
+    return [] if found is None else list(found.ranks)
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """Which process of this machine this is: LOCAL_RANK."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
+                       "assuming you are not running in a multi-device context and want the code to run locally instead.")  # fmt: skip
+
+
+@contextmanager
+def record_comm(name: str) -> Iterator[None]:
+    """A context that names collectives for a profiler."""
+    yield

@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 
-import flambeau as torch
 import pytest
+
+import flambeau as torch
 
 NOT_COMPILED = "Torch not compiled with CUDA enabled"
 WITHOUT_CUDA = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")

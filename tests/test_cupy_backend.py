@@ -72,7 +72,9 @@ def test_kernels_compile(architecture: str, tmp_path: Path) -> None:
         pytest.skip("NOT CHECKED: nvcc is not on the path, so nothing says that the CUDA kernels compile")
     table = ", ".join(f"(const void*)&{name}" for name in instances())
     source = tmp_path / "kernels.cu"
-    source.write_text(f"{KERNELS.read_text()}\nextern const void* const instances[];\nconst void* const instances[] = {{{table}}};\n")
+    source.write_text(
+        f"{KERNELS.read_text()}\nextern const void* const instances[];\nconst void* const instances[] = {{{table}}};\n"
+    )
     binary = tmp_path / "kernels.cubin"
     done = subprocess.run([compiler, "-std=c++17", "-Werror", "all-warnings", "-cubin", f"-arch={architecture}", "-o", binary, source],
                           capture_output=True, text=True, check=False)  # fmt: skip

@@ -37,7 +37,9 @@ def run(count: int, code: str) -> str:
     """Run code in a process with this many virtual devices."""
     source = PRELUDE.format(count=count) + textwrap.dedent(code)
     environment = {**os.environ, "FLAMBEAU_CPU_DEVICES": str(count), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -118,36 +120,41 @@ class Total(nn.Module):
 """
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_same_results_and_gradients_as_on_one_device(count: int, layer: str) -> None:
-    made, shape = LAYERS[layer]
-    run(count, MODULES + textwrap.dedent(f"""
+def test_same_results_and_gradients_as_on_one_device(count: int) -> None:
+    cases = ", ".join(f"{name!r}: (lambda: {made}, {shape})" for name, (made, shape) in LAYERS.items())
+    out = run(count, MODULES + f"CASES = {{{cases}}}\n" + textwrap.dedent("""
         warnings.simplefilter("ignore")
-        alone, x = {made}, torch.randn{shape}
-        together = nn.DataParallel(copy.deepcopy(alone))
-        first, second = (x.clone().requires_grad_() for _ in range(2))
-        for epoch in range(2):  # the second time, gradients add up
-            expected, found = alone(first), together(second)
-            if expected.dim() == 0:
-                found = found.sum()
-            close(found, expected)
-            (expected ** 2).sum().backward()
-            (found ** 2).sum().backward()
-        close(second.grad, first.grad)
-        for a, b in zip(together.parameters(), alone.parameters()):
-            close(a.grad, b.grad)
-        assert list(together.state_dict()) == ["module." + name for name in alone.state_dict()]
+        for name, (make, shape) in CASES.items():
+            alone, x = make(), torch.randn(shape)
+            together = nn.DataParallel(copy.deepcopy(alone))
+            first, second = (x.clone().requires_grad_() for _ in range(2))
+            for epoch in range(2):  # the second time, gradients add up
+                expected, found = alone(first), together(second)
+                if expected.dim() == 0:
+                    found = found.sum()
+                close(found, expected)
+                (expected ** 2).sum().backward()
+                (found ** 2).sum().backward()
+            close(second.grad, first.grad)
+            for a, b in zip(together.parameters(), alone.parameters()):
+                close(a.grad, b.grad)
+            assert list(together.state_dict()) == ["module." + name for name in alone.state_dict()]
+            print(name)
     """))  # fmt: skip
+    assert out.splitlines() == list(LAYERS)
 
 
 def test_uneven_and_short_batches(count: int) -> None:
-    run(count, """
+    run(
+        count,
+        """
         net = nn.Linear(3, 2)
         together = nn.DataParallel(net)
         for size in range(1, 2 * COUNT + 2):
             x = torch.randn(size, 3)
             close(together(x), net(x))
-    """)
+    """,
+    )
 
 
 def test_nested_inputs_and_results(count: int) -> None:
@@ -207,7 +214,9 @@ def test_buffers_and_modes() -> None:
 
 
 def test_one_kept_thread_for_each_device() -> None:
-    run(3, """
+    run(
+        3,
+        """
         import threading
         seen = []
         class Net(nn.Module):
@@ -219,11 +228,14 @@ def test_one_kept_thread_for_each_device() -> None:
         assert len(set(seen)) == 3 and len(seen) == 12
         nested = nn.DataParallel(nn.Sequential(nn.DataParallel(nn.Linear(2, 2), device_ids=[0])), device_ids=[0, 0])
         assert nested(torch.ones(4, 2)).shape == (4, 2)
-    """)
+    """,
+    )
 
 
 def test_double_backward() -> None:
-    run(2, """
+    run(
+        2,
+        """
         net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
         x = torch.randn(5, 3, requires_grad=True)
         def penalty(model):
@@ -231,7 +243,8 @@ def test_double_backward() -> None:
             return torch.autograd.grad((grad ** 2).sum(), list(net.parameters())[:2])
         for a, b in zip(penalty(nn.DataParallel(net)), penalty(net)):
             close(a, b)
-    """)
+    """,
+    )
 
 
 def test_training_gives_the_same_curve_on_any_number_of_devices() -> None:

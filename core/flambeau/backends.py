@@ -97,7 +97,9 @@ class _Cuda(_Library):
         self, enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
     ) -> Any:
         """A context in which only these ways of computing attention may be taken."""
-        return self._changed(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn_attention=enable_cudnn)
+        return self._changed(
+            flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn_attention=enable_cudnn
+        )
 
 
 class _Cudnn(_Library):

@@ -90,7 +90,7 @@ def _for_rules(op: Op, kind: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(each, _SCALARS):
             each = wrap_scalar(each, kind)
         elif isinstance(each, Tensor) and each._kind.dtype.category < dtypes.FLOATING and name not in op.apart:
-            each = each.to(kind.dtype)  # type: ignore[attr-defined]
+            each = each.to(kind.dtype)
         made.append(each)
     return tuple(made)
 

@@ -1,13 +1,20 @@
 """``__torch_function__``: how tensor-like types and modes take over operations.
 
-Plain tensors never come here; a subclass that defines ``__torch_function__``, or an active ``TorchFunctionMode``, does.
+Plain tensors never come here.  What does comes on one of three ways:
+
+- an operation of the table, because the argument is no plain tensor or because a mode has emptied ``FAST``: by ``dispatch``;
+- any other function of a public namespace: by a first line that ``overridable`` puts before it, one look at a type;
+- the methods and properties of a Tensor subclass: by wrappers that are installed on the subclass when it is defined.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ._tensor import Tensor
@@ -15,15 +22,26 @@ from ._tensor import Tensor
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like", "redispatch_function"]
+__all__ = [
+    "TorchFunctionMode", "enable_reentrant_dispatch", "get_ignored_functions", "get_overridable_functions",
+    "get_testing_overrides", "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property",
+    "redispatch_function", "resolve_name", "wrap_torch_function",
+]  # fmt: skip
 
 _disabled = ContextVar("torch_function_disabled", default=False)
 _skip_next = ContextVar("torch_function_skip_next", default=False)
 _modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
+_ORDINARY: set[type] = {Tensor, list, tuple, int, float, bool, complex, str, type(None)}
+DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode wants to see every call
+_open_modes = 0
+
+
+# --- modes --------------------------------------------------------------------------------------------------------
+
 
 class DisableTorchFunctionSubclass:
-    """Inside, tensor subclasses behave as plain tensors."""
+    """Context in which tensor subclasses behave as plain tensors."""
 
     def __enter__(self) -> None:
         self._token = _disabled.set(True)
@@ -33,7 +51,7 @@ class DisableTorchFunctionSubclass:
 
 
 class TorchFunctionMode:
-    """A context inside which every operation is first offered to ``__torch_function__`` of the mode.
+    """A context inside which every function and operator is first offered to ``__torch_function__`` of the mode.
 
     >>> import flambeau as torch
     >>> class Log(torch.overrides.TorchFunctionMode):
@@ -50,45 +68,70 @@ class TorchFunctionMode:
         return func(*args, **(kwargs or {}))
 
     def __enter__(self) -> Any:
-        from . import op
-
         _modes.set((*_modes.get(), self))
-        op.leave_fast_path()
+        _watch(True)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        from . import op
-
         _modes.set(_modes.get()[:-1])
-        op.return_to_fast_path()
+        _watch(False)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
         return cls(*args, **kwargs)
 
 
-def overrides_default(value: Any) -> bool:
-    """Whether the value's type has a ``__torch_function__`` other than Tensor's own."""
-    cls = type(value)
-    if cls is Tensor or not hasattr(cls, "__torch_function__"):
-        return False
-    method = cls.__torch_function__
-    return method is not _disabled_torch_function and getattr(method, "__func__", method) is not _DEFAULT or (
-        cls is not Tensor and isinstance(value, Tensor) and _keeps_class(cls))  # fmt: skip
+def _watch(begin: bool) -> None:
+    """Begin (or cease) to let every call be seen."""
+    from . import op
+
+    global _open_modes
+    _open_modes += 1 if begin else -1
+    if _open_modes:
+        DIRECT.clear()
+    else:
+        DIRECT.update(_ORDINARY)
+    (op.leave_fast_path if begin else op.return_to_fast_path)()
 
 
-def _keeps_class(cls: type[Tensor]) -> bool:
-    from .op import PLAIN
+@contextmanager
+def _without_innermost_mode() -> Iterator[Any]:
+    """Gives the innermost mode, which does not see the calls that it makes itself."""
+    modes = _modes.get()
+    _modes.set(modes[:-1])
+    _watch(False)
+    try:
+        yield modes[-1]
+    finally:
+        _modes.set(modes)
+        _watch(True)
 
-    return cls not in PLAIN and cls.__torch_function__ is not _disabled_torch_function
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Context for use inside ``__torch_function__``: subclasses are offered what is called in it, as they are outside."""
+    token = _disabled.set(False)
+    try:
+        yield
+    finally:
+        _disabled.reset(token)
 
 
-_DEFAULT = Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
+# --- who overrides ------------------------------------------------------------------------------------------------
 
 
-def _disabled_torch_function(*args: Any, **kwargs: Any) -> Any:
-    """Set as ``__torch_function__`` of a subclass whose results shall be plain tensors."""
+def _disabled_torch_function_impl(*args: Any, **kwargs: Any) -> Any:
+    """As ``__torch_function__`` of a subclass: it overrides nothing, and what is computed from it is plain."""
     return NotImplemented
+
+
+def overriding(value: Any) -> bool:
+    """Whether the value's type has a say in what operations do with it."""
+    cls = type(value)
+    if cls in _ORDINARY:
+        return False
+    method = getattr(cls, "__torch_function__", None)
+    return method is not None and method is not _disabled_torch_function_impl
 
 
 def wanted(values: Iterable[Any], out: Any = None) -> bool:
@@ -100,7 +143,7 @@ def wanted(values: Iterable[Any], out: Any = None) -> bool:
         return True
     if _disabled.get():
         return False
-    return any(overrides_default(each) for each in values) or (out is not None and overrides_default(out))
+    return any(map(overriding, values)) or (out is not None and overriding(out))
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -108,16 +151,82 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     return wanted(relevant_args)
 
 
+def is_tensor_like(value: Any) -> bool:
+    """Whether the value is a Tensor, or of a type with ``__torch_function__``."""
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+
+
+# --- offering a call ----------------------------------------------------------------------------------------------
+
+
+def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Offer a call to the innermost mode, then to the arguments' types, subclasses first.
+
+    Raises:
+        TypeError: all returned NotImplemented.
+
+    >>> import flambeau as torch
+    >>> def double(x):
+    ...     if torch.overrides.has_torch_function((x,)):
+    ...         return torch.overrides.handle_torch_function(double, (x,), x)
+    ...     return 2 * x
+    >>> class Word:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of a word"
+    >>> double(Word())
+    'double of a word'
+    """
+    overloaded = _overloaded(relevant_args)
+    types = tuple(map(type, overloaded))
+    asked = [f"mode object {each!r}" for each in _modes.get()[-1:]]
+    if asked:
+        with _without_innermost_mode() as mode:
+            result = mode.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for each in overloaded:
+        result = each.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        asked.append(f"tensor subclass {type(each)}")
+    listed = "".join(f"\n  - {each}" for each in asked)
+    raise TypeError(f"Multiple dispatch failed for '{resolve_name(public_api) or _plain_name(public_api)}'; all __torch_function__ "
+                    f"handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running with "
+                    "TORCH_LOGS=not_implemented")  # fmt: skip
+
+
+def _plain_name(function: Any) -> str:
+    return getattr(function, "__name__", repr(function))
+
+
+def _overloaded(values: Iterable[Any]) -> list[Any]:
+    """One value of each type that overrides, subclasses before their bases."""
+    found: list[Any] = []
+    for each in () if _disabled.get() else values:
+        if overriding(each) and type(each) not in map(type, found):
+            place = next((i for i, other in enumerate(found) if issubclass(type(each), type(other))), len(found))
+            found.insert(place, each)
+    return found
+
+
+def _relevant(args: Iterable[Any]) -> list[Any]:
+    """What among arguments may be a tensor: they themselves, and what is in sequences of them."""
+    found: list[Any] = []
+    for each in args:
+        found += each if isinstance(each, (list, tuple)) else (each,)
+    return found
+
+
 def call(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
-    """Hand an operation to the overrides, with its public arguments."""
+    """Hand an operation of the table to the overrides, with its public function and arguments."""
     arguments = dict(zip(op.tensor_names, (tensors,) if op.variadic else tensors, strict=True))
     arguments.update(zip(op.param_names, params, strict=True))
     changed = {
         key: value for key, value in arguments.items()
         if key in op.tensor_names or key not in op.defaults or op.defaults[key] is not value
     }  # fmt: skip
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
+    args, kwargs = [], {}
     positional = [name.split("=")[0].strip() for name in op.signature.split("*")[0].split(",") if name.strip()]
     for name in positional:
         if name not in changed or kwargs:
@@ -126,41 +235,8 @@ def call(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) ->
     kwargs.update(changed)
     if out is not None:
         kwargs["out"] = out
-    return handle_torch_function(op.function, tensors if out is None else (*tensors, out), *args, **kwargs)
-
-
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Offer a call to the innermost mode, then to the arguments' types, subclasses first."""
-    overloaded: list[Any] = []
-    if not _disabled.get():
-        for each in relevant_args:
-            if overrides_default(each) and type(each) not in map(type, overloaded):
-                position = next((i for i, other in enumerate(overloaded) if issubclass(type(each), type(other))), len(overloaded))
-                overloaded.insert(position, each)
-    types = tuple(map(type, overloaded))
-    modes = _modes.get()
-    if modes:
-        from . import op
-
-        _modes.set(modes[:-1])  # a mode does not see its own calls
-        op.return_to_fast_path()
-        try:
-            result = modes[-1].__torch_function__(public_api, types, args, kwargs)
-        finally:
-            _modes.set(modes)
-            op.leave_fast_path()
-        if result is not NotImplemented:
-            return result
-    for each in overloaded:
-        result = each.__torch_function__(public_api, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    if not overloaded:
-        with DisableTorchFunctionSubclass():
-            return public_api(*args, **kwargs)
-    name = getattr(public_api, "__name__", public_api)
-    raise TypeError(f"Multiple dispatch failed for 'torch.{name}'; all __torch_function__ handlers returned NotImplemented: "
-                    f"{[each.__name__ for each in types]}")  # fmt: skip
+    public = FACES.get(op.name, op.function)
+    return handle_torch_function(public, _relevant([*tensors, out]), *args, **kwargs)
 
 
 def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
@@ -183,28 +259,280 @@ def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs:
         _skip_next.reset(token)
 
 
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that makes a function overridable; ``dispatcher`` says which of its arguments are tensors.
+
+    >>> import flambeau as torch
+    >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+    ... def double(x):
+    ...     return 2 * x
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = list(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+# --- what subclasses inherit --------------------------------------------------------------------------------------
+
+
 def default_torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """What ``Tensor.__torch_function__`` does: compute, and return instances of the subclass."""
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **kwargs)
-    return _convert(result, cls)
+    return result if func in _KEPT_AS_THEY_ARE else _converted(result, cls)
 
 
-def _convert(result: Any, cls: type) -> Any:
+def _converted(result: Any, cls: type) -> Any:
     if cls is Tensor:
         return result
     if isinstance(result, Tensor) and not isinstance(result, cls):
         return result.as_subclass(cls)
     if isinstance(result, (tuple, list)):
-        return type(result)(_convert(each, cls) for each in result)
+        return type(result)(_converted(each, cls) for each in result)
     return result
 
 
-def is_tensor_like(value: Any) -> bool:
-    """Whether the value is a Tensor, or of a type with ``__torch_function__``."""
-    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+_KEPT_AS_THEY_ARE = {Tensor.grad.__get__, Tensor._base.__get__}  # type: ignore[attr-defined]
+_OFFERED_DUNDERS = frozenset({
+    "__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
+    "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
+    "__reversed__",
+})  # fmt: skip
+_NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
 
-is_tensor_method_or_property = functools.partial(lambda func: getattr(Tensor, getattr(func, "__name__", ""), None) is func)
+def prepare_subclass(cls: type) -> None:
+    """Let instances of a Tensor subclass be offered their methods and properties, unless it overrides nothing."""
+    if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]
+        from .op import register_plain
+
+        _ORDINARY.add(cls)
+        if not _open_modes:
+            DIRECT.add(cls)
+        register_plain(cls)
+        return
+    for name, attribute in vars(Tensor).items():
+        if name.startswith("_") and name not in _OFFERED_DUNDERS or name in _NOT_OFFERED:
+            continue
+        if next(each for each in cls.__mro__ if name in vars(each)) is not Tensor:
+            continue
+        if isinstance(attribute, property):
+            setattr(cls, name, _offered_property(attribute))
+        elif isinstance(attribute, FunctionType):
+            setattr(cls, name, _offered_method(attribute))
+
+
+def _offered_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _disabled.get():
+            return function(self, *args, **kwargs)
+        return handle_torch_function(function, _relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+
+    return method
+
+
+def _offered_property(given: property) -> property:
+    def get(self: Any) -> Any:
+        return given.__get__(self) if _disabled.get() else handle_torch_function(given.__get__, (self,), self)
+
+    def change(self: Any, value: Any) -> None:
+        if _disabled.get():
+            given.__set__(self, value)
+        else:
+            handle_torch_function(given.__set__, (self, value), self, value)
+
+    return property(get, None if given.fset is None else change, given.fdel, given.__doc__)
+
+
+# --- functions that are offered -----------------------------------------------------------------------------------
+
+FACES: dict[str, Callable[..., Any]] = {}  # functions of the ``torch`` namespace, by name, as users see them
+
+
+def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with a line before it that looks at the type of the first argument."""
+    from .op import NAMESPACE, _lazy
+
+    made = _lazy(function.__name__, lambda: _source(made))
+    body = getattr(function, "__without_out__", function)
+    functools.update_wrapper(made, function)
+    made.__dict__["__body__"] = body
+    key = len(_BODIES)
+    _BODIES[made] = key
+    NAMESPACE["DIRECT"] = DIRECT
+    NAMESPACE[f"body_{key}"] = body
+    NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, function)
+    return made
+
+
+_BODIES: dict[Any, int] = {}  # the number under which the generated code finds what it calls
+
+
+def _source(made: Any) -> str:
+    """The generated code of an overridable function."""
+    body, key = made.__dict__["__body__"], _BODIES[made]
+    has_out = body is not made.__wrapped__
+    declared, given, named, first = _parameters(body, key)
+    if has_out:
+        declared += ["out=None"] if any(each.startswith("*") for each in declared) else ["*", "out=None"]
+    condition = f"type({first}) in DIRECT" if first else "DIRECT"
+    keywords = [f"{name}={name}" for name in named if not name.startswith("**")] + [name for name in named if name.startswith("**")]
+    packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
+    return (f"def {made.__name__}({', '.join(declared)}):\n"
+            f"    if {condition}{' and out is None' if has_out else ''}:\n"
+            f"        return body_{key}({', '.join([*given, *keywords])})\n"
+            f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, {'out' if has_out else None})\n")  # fmt: skip
+
+
+def _parameters(function: Callable[..., Any], key: int) -> tuple[list[str], list[str], list[str], str | None]:
+    """How a function's parameters are declared, how they are handed on by position and by name, and the first of them."""
+    from .op import NAMESPACE
+
+    declared: list[str] = []
+    given: list[str] = []
+    named: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        name = parameter.name
+        text = name
+        if parameter.default is not parameter.empty:
+            NAMESPACE[f"default_{key}_{name}"] = parameter.default
+            text = f"{name}=default_{key}_{name}"
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            declared.append(f"*{name}")
+            given.append(f"*{name}")
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            declared.append(f"**{name}")
+            named.append(f"**{name}")
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            if not any(each.startswith("*") for each in declared):
+                declared.append("*")
+            declared.append(text)
+            named.append(name)
+        else:
+            declared.append(text)
+            given.append(name)
+    return declared, given, named, given[0] if given and not given[0].startswith("*") else None
+
+
+def _offer(public: Callable[..., Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+    """Offer a call to whoever may override it; compute it if there is nobody."""
+    given = kwargs if out is None else {**kwargs, "out": out}
+    relevant = _relevant([*args, *given.values()])
+    if not wanted(relevant):
+        return function(*args, **given)
+    args, given = _as_called(public, args, given)
+    return handle_torch_function(public, relevant, *args, **given)
+
+
+def _as_called(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments without those that are just the defaults."""
+    parameters = inspect.signature(public.__dict__["__body__"]).parameters
+    defaults = [each.default for each in parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
+    if len(args) == len(defaults):
+        while args and args[-1] is defaults[len(args) - 1]:
+            args = args[:-1]
+    return args, {name: value for name, value in kwargs.items() if name not in parameters or parameters[name].default is not value}
+
+
+def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str]) -> None:
+    """Make the functions of a public namespace overridable; operations of the table are so by themselves."""
+    from .op import OPS
+
+    of_the_table = {id(each.function) for each in OPS.values()}
+    for name in names:
+        function = namespace[name]
+        if isinstance(function, FunctionType) and id(function) not in of_the_table and function not in _BODIES:
+            namespace[name] = overridable(function)
+
+
+# --- lists --------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _overridable_names() -> dict[Any, str]:
+    """Every overridable function, method and property getter, by its name from ``torch`` on."""
+    import flambeau as torch
+
+    found: dict[Any, str] = {}
+    for space, namespace in _namespaces():
+        for name in getattr(namespace, "__all__", None) or FACES:
+            function = getattr(namespace, name, None)
+            if isinstance(function, FunctionType):
+                found.setdefault(function, f"{space}.{name}")
+    for name, attribute in vars(torch.Tensor).items():
+        if isinstance(attribute, property):
+            found.setdefault(attribute.__get__, f"torch.Tensor.{name}.__get__")
+        elif isinstance(attribute, FunctionType) and (not name.startswith("_") or name.startswith("__")):
+            found.setdefault(attribute, f"torch.Tensor.{name}")
+    return found
+
+
+def _namespaces() -> list[tuple[str, Any]]:
+    import flambeau as torch
+
+    return [
+        ("torch", torch), ("torch.nn.functional", torch.nn.functional), ("torch.linalg", torch.linalg), ("torch.fft", torch.fft),
+        ("torch.special", torch.special),
+    ]  # fmt: skip
+
+
+def resolve_name(f: Any) -> str | None:
+    """The name, from ``torch`` on, of a function that ``__torch_function__`` was given.
+
+    >>> import flambeau as torch
+    >>> torch.overrides.resolve_name(torch.Tensor.add_)
+    'torch.Tensor.add_'
+    """
+    return _overridable_names().get(f)
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether ``func`` is a method of Tensor, or the ``__get__`` of a property of it."""
+    return _plain_name(func) == "__get__" or vars(Tensor).get(_plain_name(func)) is func
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """The functions that can be overridden, by the namespace (or class) that they are in."""
+    spaces = dict(_namespaces())
+    spaces["torch.Tensor"] = Tensor
+    found: dict[Any, list[Callable[..., Any]]] = {space: [] for space in spaces.values()}
+    for function, name in _overridable_names().items():
+        space = name.removesuffix(".__get__").rpartition(".")[0]
+        found[spaces[space]].append(function)
+    return found
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Public functions that are never offered to overrides: they take no tensors, or only look at them."""
+    import flambeau as torch
+
+    public = {each for name, each in vars(torch).items() if isinstance(each, FunctionType) and not name.startswith("_")}
+    return (public | {Tensor.as_subclass, Tensor.__new__, Tensor.__hash__}) - set(_overridable_names())  # type: ignore[arg-type]
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """For each overridable function a function of the same signature that returns -1."""
+    return {function: _minus_one(function) for function in _overridable_names()}
+
+
+def _minus_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    def override(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    try:
+        override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    except ValueError:  # the getter of a property has none
+        pass
+    return override

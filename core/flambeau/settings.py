@@ -75,7 +75,7 @@ class layout:
 
 
 strided = layout("strided")
-Tensor.layout = strided  # type: ignore[attr-defined]
+Tensor.layout = strided
 
 _settings: dict[str, Any] = {
     "deterministic": 0, "warn_always": False, "matmul_precision": "highest", "interop_threads": None,

@@ -9,6 +9,7 @@ from typing import Any
 import array_api_compat.cupy as xp
 import cupy
 import numpy as np
+
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 

@@ -87,4 +87,3 @@ def convolution_transposed(
     made = made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
     made = cupy.ascontiguousarray(made)
     return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
-

@@ -13,6 +13,7 @@ from typing import Any
 import cupy
 import cupyx
 import numpy as np
+
 from flambeau_backends.numpy.kernels import NOT_ELEMENTWISE, UFUNCS
 
 from .source import launch, pointer
@@ -210,13 +211,14 @@ def cross_entropy(
 
 
 @formula
-def cross_entropy_backward(
-    g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
-) -> Any:
+def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
     given = input.dtype
     input = dense(input if serves(input) else input.astype(np.float32))
     log_sum = dense(log_sum.astype(input.dtype, copy=False))
-    target, weight = dense(target.astype(np.int64, copy=False)), None if weight is None else dense(weight.astype(input.dtype, copy=False))
+    target, weight = (
+        dense(target.astype(np.int64, copy=False)),
+        None if weight is None else dense(weight.astype(input.dtype, copy=False)),
+    )
     if reduction == "mean":
         kept = (target != ignore_index).astype(input.dtype)
         g = g / cupy.sum(kept if weight is None else kept * cupy.take(weight, cupy.where(target == ignore_index, 0, target)))
@@ -262,9 +264,7 @@ def max_pool_indices(input: Any, window_size: Sizes, stride: Sizes, padding: Siz
 
 
 @formula
-def max_pool_backward(
-    g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
-) -> Any:
+def max_pool_backward(g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     given = input.dtype
     if not serves(input):
         g, input = g.astype(np.float32), input.astype(np.float32)
@@ -289,7 +289,14 @@ def _avg_pool(
 
 @kernel
 def avg_pool_backward(
-    input: Any, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+    input: Any,
+    space: Sizes,
+    window_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    size: Sizes,
+    count_padding: bool,
+    divisor: int | None,
 ) -> Any:
     input = dense(input)
     made = cupy.empty((*input.shape[:2], *space), input.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+
 from flambeau import backends
 
 from .kernels import kernel

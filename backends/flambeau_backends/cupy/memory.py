@@ -10,6 +10,7 @@ from typing import Any
 
 import cupy
 from cupy.cuda import memory, runtime
+
 from flambeau import OutOfMemoryError
 
 __all__ = ["Counter", "Memory"]

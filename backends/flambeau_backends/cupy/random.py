@@ -15,6 +15,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+
 from flambeau_backends.numpy import random as host
 
 from .source import BLOCK, launch

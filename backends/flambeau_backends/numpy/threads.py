@@ -12,7 +12,12 @@ import numpy as np
 __all__ = ["get_num_threads", "set_num_threads"]
 
 _PLACES = ("../numpy.libs/*openblas*", ".dylibs/*openblas*")  # beside NumPy on Linux and Windows, inside it on macOS
-_NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads64_", "openblas_{}_num_threads")
+_NAMES = (
+    "scipy_openblas_{}_num_threads64_",
+    "scipy_openblas_{}_num_threads",
+    "openblas_{}_num_threads64_",
+    "openblas_{}_num_threads",
+)
 
 
 def _libraries() -> Iterator[ctypes.CDLL]:

@@ -38,7 +38,9 @@ class Collectives:
         """For each device, a copy of all tensors; those that are there already are themselves."""
         return [[each.to(place) for each in tensors] for place in devices]
 
-    def scatter(self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None = None, dim: int = 0) -> list[Tensor]:
+    def scatter(
+        self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None = None, dim: int = 0
+    ) -> list[Tensor]:
         """For each device a part of the tensor, of these sizes or as even as can be; fewer parts than devices if it is short.
 
         Raises:

@@ -37,7 +37,9 @@ class NcclCollectives(Collectives):
                   for place in devices]  # fmt: skip
         for position in range(len(sources)):
             group = [each[position] for each in copies]
-            self._together(group, lambda communicator, here, there, *kind: communicator.broadcast(here, *kind[:2], 0, kind[2]), group)
+            self._together(
+                group, lambda communicator, here, there, *kind: communicator.broadcast(here, *kind[:2], 0, kind[2]), group
+            )
         return [list(tensors), *copies[1:]]
 
     def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
@@ -74,7 +76,14 @@ class NcclCollectives(Collectives):
         try:
             for communicator, index, here, there in zip(self._communicators[indices], indices, tensors, results, strict=True):
                 with Device(index):
-                    call(communicator, here.data_ptr(), there.data_ptr(), here.numel(), _kinds()[here.dtype], get_current_stream().ptr)
+                    call(
+                        communicator,
+                        here.data_ptr(),
+                        there.data_ptr(),
+                        here.numel(),
+                        _kinds()[here.dtype],
+                        get_current_stream().ptr,
+                    )
         finally:
             nccl.groupEnd()
 

@@ -295,11 +295,10 @@ def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: li
     from ..dispatch import constant_of
 
     inputs = []
-    each: Any
     for each, tangent in zip(tensors, given, strict=True):
         if each is not None and not isinstance(each, Tensor):
             each = constant_of(each, tensors)
-        elif tangent is not None and not each._requires_grad:
+        elif each is not None and tangent is not None and not each._requires_grad:
             each = detached(each).requires_grad_()
         inputs.append(each)
     arrays, kinds = [each._array for each in results], tuple(each._kind for each in results)

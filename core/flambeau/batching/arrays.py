@@ -538,7 +538,7 @@ class _Extension:
 
     def _wrapped(self, made: Any) -> Any:
         if isinstance(made, tuple):
-            return type(made)(*map(self.xp.made, made)) if hasattr(made, "_fields") else tuple(self.xp.made(each) for each in made)
+            return made._make(map(self.xp.made, made)) if hasattr(made, "_make") else tuple(self.xp.made(each) for each in made)
         return self.xp.made(made)
 
 

@@ -56,7 +56,7 @@ def _try(family: Family, what: str, check: Callable[[], None]) -> None:
     import warnings
 
     try:
-        with warnings.catch_warnings(), torch.device(family.device):  # type: ignore[attr-defined]
+        with warnings.catch_warnings(), torch.device(family.device):
             warnings.simplefilter("ignore")
             check()
     except Exception as error:

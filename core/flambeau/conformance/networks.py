@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 import flambeau as torch
@@ -23,7 +24,7 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {  # the layer
     "LSTM": (lambda nn: nn.LSTM(3, 4), (5, 2, 3)),
     "GRU": (lambda nn: nn.GRU(3, 4), (5, 2, 3)),
     "MultiheadAttention": (lambda nn: _SelfAttention(nn), (5, 2, 4)),
-    **{name: (_plain(name), (3, 4)) for name in ("ReLU", "Tanh", "Sigmoid", "GELU", "ELU", "Softplus")},
+    **{name: (methodcaller(name), (3, 4)) for name in ("ReLU", "Tanh", "Sigmoid", "GELU", "ELU", "Softplus")},
     "Softmax": (lambda nn: nn.Softmax(1), (3, 4)),
     "LogSoftmax": (lambda nn: nn.LogSoftmax(1), (3, 4)),
 }

@@ -95,7 +95,9 @@ class Event:
             return CudaEvent(*args, **kwargs)
         return object.__new__(cls)
 
-    def __init__(self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+    def __init__(
+        self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> None:
         self.device = devices.device(device) if device is not None else devices.get_default_device()
         self.event_id = 0
         self._timed = enable_timing

@@ -7,7 +7,6 @@ offers beyond :class:`flambeau.backend.Backend` is listed in ``capabilities``.
 from __future__ import annotations
 
 import os
-
 from types import TracebackType
 from typing import Any
 
@@ -272,5 +271,3 @@ def current_solver_handle() -> int:
 def ipc_collect() -> None:
     """Release the memory of tensors that other processes no longer use."""
     init().empty_cache()
-
-

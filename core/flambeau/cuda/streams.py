@@ -225,5 +225,3 @@ def stream(stream: Stream | None) -> StreamContext:
         y = x @ x
     """
     return StreamContext(stream)
-
-

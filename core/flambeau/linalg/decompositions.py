@@ -96,7 +96,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     factor, info = cholesky_of("linalg.cholesky", A, upper)
     if check_errors:
         refuse_indefinite("linalg.cholesky_ex", info)
-    return _CholeskyEx((factor, info.to(dtypes.int32)))  # type: ignore[attr-defined]
+    return _CholeskyEx((factor, info.to(dtypes.int32)))
 
 
 @with_out
@@ -174,7 +174,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     if A._requires_grad:
         raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
                            "linalg.qr(A, mode='reduced') if you are going to require gradients.")  # fmt: skip
-    return _QR((A.new_empty(0), _qr(A, "reduced")[1]))  # type: ignore[attr-defined]
+    return _QR((A.new_empty(0), _qr(A, "reduced")[1]))
 
 
 # --- reflections --------------------------------------------------------------------------------------------------
@@ -243,9 +243,9 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
 def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
     """``Q other`` or ``Q^H other`` for the product ``Q = H1 H2 ...`` of the reflections stored in ``input``."""
     rows, count = input.shape[-2], tau.shape[-1]
-    vectors = input[..., :count].tril(-1) + input.new_ones(rows, count).tril().triu()  # type: ignore
+    vectors = input[..., :count].tril(-1) + input.new_ones(rows, count).tril().triu()
     for k in range(count) if adjoint else reversed(range(count)):
-        v, factor = vectors[..., k : k + 1], tau[..., k : k + 1].unsqueeze(-1)  # type: ignore
+        v, factor = vectors[..., k : k + 1], tau[..., k : k + 1].unsqueeze(-1)
         other = other - (factor.conj() if adjoint else factor) * (v @ (v.mH @ other))
     return other
 
@@ -258,7 +258,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """
     _check_reflections("linalg.householder_product", input, tau)
     check_floating("linalg.householder_product", input, "orgqr_cpu")
-    start = input.new_ones(input.shape[-2:]).tril().triu().expand(input.shape)  # type: ignore
+    start = input.new_ones(input.shape[-2:]).tril().triu().expand(input.shape)
     return reflect(input, tau, start)
 
 

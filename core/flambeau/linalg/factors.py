@@ -86,8 +86,8 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
         A, B = A.to(common), B.to(common)
     A, B = broadcast_matrices(A, B)
     if left:
-        return triangular(A, B, upper, unitriangular)  # type: ignore[no-any-return]
-    return triangular(A.mT, B.mT, not upper, unitriangular).mT  # type: ignore
+        return triangular(A, B, upper, unitriangular)
+    return triangular(A.mT, B.mT, not upper, unitriangular).mT
 
 
 def _check_solvable(name: str, A: Tensor, B: Tensor, left: bool) -> None:
@@ -283,18 +283,18 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     _check_solvable(name, LU, B, left)
     if not left:  # X A = B is A^H X^H = B^H
-        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH  # type: ignore
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     P = permutation(LU.detach(), pivots.long(), LU.shape[-1])
     if adjoint:
         made = _solve(LU.mH, B, upper=False)
-        return P @ _solve(LU.mH, made, upper=True, unitriangular=True)  # type: ignore
+        return P @ _solve(LU.mH, made, upper=True, unitriangular=True)
     made = _solve(LU, P.mT @ B, upper=False, unitriangular=True)
     return _solve(LU, made, upper=True)
 
 
 def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Tensor:
     A, B = broadcast_matrices(A, B)
-    return triangular(A, B, upper, unitriangular)  # type: ignore[no-any-return]
+    return triangular(A, B, upper, unitriangular)
 
 
 # --- LDL ----------------------------------------------------------------------------------------------------------
@@ -348,4 +348,4 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype.legacy_name}")
     LD, B = broadcast_matrices(LD, B)
     pivots = pivots.expand(LD.shape[:-1])
-    return _ldl_solve(LD.detach(), B.detach(), pivots.long(), hermitian)  # type: ignore
+    return _ldl_solve(LD.detach(), B.detach(), pivots.long(), hermitian)

@@ -72,7 +72,7 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = Fals
     x = _cast("linalg.vector_norm", x, dtype)
     dims = _dims(dim, x.ndim)
     _refuse_empty(x, ord, dims)
-    return _vector_norm(x, float(ord), dims, keepdim)  # type: ignore[no-any-return]
+    return _vector_norm(x, float(ord), dims, keepdim)
 
 
 def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     A = _cast("linalg.matrix_norm", A, dtype)
     rows, columns = _two_dims(dim, A.ndim)
     if ord == "fro":
-        return _vector_norm(A, 2.0, (rows, columns), keepdim)  # type: ignore[no-any-return]
+        return _vector_norm(A, 2.0, (rows, columns), keepdim)
     if ord == "nuc" or ord in (2, -2):
         values = svdvals(A.permute(*(each for each in range(A.ndim) if each not in (rows, columns)), rows, columns))
         made = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)
@@ -178,7 +178,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
     singular = info != 0
     finite = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0.0)
-    return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)  # type: ignore
+    return (matrix_norm(A, "nuc") * matrix_norm(finite, "nuc")).masked_fill(singular, math.inf)
 
 
 @with_out
@@ -203,4 +203,4 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     A = A.detach()
     values = eigvalsh(A).abs() if hermitian else svdvals(A)
     limit = tolerance(amax(values, (-1,)), A.shape, atol, rtol)
-    return (values > limit.unsqueeze(-1)).sum(-1)  # type: ignore
+    return (values > limit.unsqueeze(-1)).sum(-1)

@@ -236,4 +236,4 @@ def matrix_exp(A: Tensor) -> Tensor:
     check_square("linalg.matrix_exp", A)
     if A.dtype not in dtypes.HALF:
         check_floating("linalg.matrix_exp", A)
-    return _matrix_exp(A)  # type: ignore[no-any-return]
+    return _matrix_exp(A)

@@ -216,7 +216,7 @@ def det(A: Tensor) -> Tensor:
     tensor(5.)
     """
     promote_square("linalg.det", A, "lu_cpu")
-    return _det(A)  # type: ignore[no-any-return]
+    return _det(A)
 
 
 @with_out
@@ -308,7 +308,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     if relative is None:
         default = max(A.shape[-2:]) * dtypes.finfo(real.dtype).eps
         relative = default * (_as(unit, atol) <= 0).to(real.dtype)
-    return _pinv(A, _as(unit, 0.0 if atol is None else atol), relative, hermitian)  # type: ignore[no-any-return]
+    return _pinv(A, _as(unit, 0.0 if atol is None else atol), relative, hermitian)
 
 
 _Lstsq = make("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
@@ -382,7 +382,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}")
     rows, columns = A.shape[:ind], A.shape[ind:]
     _check_square_tensor("shape[ind:]", "shape[:ind]", math.prod(columns), math.prod(rows))
-    return inv(A.reshape(math.prod(rows), -1)).reshape(*columns, *rows)  # type: ignore
+    return inv(A.reshape(math.prod(rows), -1)).reshape(*columns, *rows)
 
 
 def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
@@ -398,4 +398,4 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
         A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
     rows, columns = A.shape[: B.ndim], A.shape[B.ndim :]
     _check_square_tensor("shape[other.ndim:]", "shape[:other.ndim]", math.prod(columns), math.prod(rows))
-    return solve(A.reshape(math.prod(rows), -1), B.reshape(-1)).reshape(columns)  # type: ignore
+    return solve(A.reshape(math.prod(rows), -1), B.reshape(-1)).reshape(columns)

@@ -328,7 +328,7 @@ def _transpose(
         raise RuntimeError(f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
                            f"{list(size)}. Output size is too small")  # fmt: skip
     made = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
-    return made if batched else made.squeeze(0)  # type: ignore[no-any-return]
+    return made if batched else made.squeeze(0)
 
 
 @composite(method=False)

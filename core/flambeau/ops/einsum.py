@@ -187,7 +187,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
     if not options.enabled:
         return None
     try:
-        from opt_einsum import contract_path, get_symbol
+        from opt_einsum import contract_path, get_symbol  # type: ignore[import-untyped]  # type: ignore[import-untyped]
     except ImportError:
         return None
     symbols: dict[Label, str] = {}
@@ -203,7 +203,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
 
 def _contracted(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted: set[Label]) -> tuple[Tensor, Labels]:
     """The product of two operands, summed over the labels that nothing wants any more."""
-    a, b = _without_ones(one, other), _without_ones(other, one)  # type: ignore[arg-type]
+    a, b = _without_ones(one, other), _without_ones(other, one)
     shared = set(a[1]) & set(b[1])
     a, b = _summed(*a, wanted | shared), _summed(*b, wanted | shared)
     batch = [each for each in a[1] if each in shared and each in wanted]

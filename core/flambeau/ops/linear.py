@@ -51,7 +51,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if out is not None:
-        return with_out(linear)(input, weight, bias, out=out)  # type: ignore[no-any-return]
+        return with_out(linear)(input, weight, bias, out=out)
     if bias is None:
         return matmul(input, t(weight))
     shape = weight._array.shape
@@ -59,7 +59,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         _explain_shapes(input, weight)
     if not input._kind is weight._kind is bias._kind:
         _check_dtypes(input, weight, bias)
-    return _linear(bias, input, weight)  # type: ignore[no-any-return]
+    return _linear(bias, input, weight)
 
 
 def _explain_shapes(input: Tensor, weight: Tensor) -> None:

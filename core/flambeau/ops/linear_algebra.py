@@ -184,8 +184,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     if not x1.numel() or not x2.numel():
         return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
     if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _FEW or compute_mode == _COMPUTE_MODES[1]):
-        return _euclidean(x1, x2)  # type: ignore[no-any-return]
-    return _vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)  # type: ignore
+        return _euclidean(x1, x2)
+    return _vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)
 
 
 # --- factorizations -----------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     _check_system(B, L, "u")
     _refuse_dtype("cholesky_solve_cpu", B)
     lower = L.mH if upper else L
-    return solve_triangular(lower.mH, solve_triangular(lower, B, upper=False), upper=True)  # type: ignore
+    return solve_triangular(lower.mH, solve_triangular(lower, B, upper=False), upper=True)
 
 
 def _check_system(b: Tensor, A: Tensor, name: str) -> None:

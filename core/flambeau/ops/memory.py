@@ -80,7 +80,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         item = input.element_size()
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {item} "
                            f"requiring a storage size of {needed * item} are out of bounds for storage of size {length * item}")  # fmt: skip
-    return _strided(input, size, stride, start, backend)  # type: ignore[no-any-return]
+    return _strided(input, size, stride, start, backend)
 
 
 def _as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:

@@ -7,12 +7,12 @@ False
 
 from __future__ import annotations
 
-from . import collectives, mesh, store, world
-from .collectives import *
+from . import collectives, store, world
+from .collectives import *  # noqa: F403
 from .group import ProcessGroup, ProcessGroupGloo, ReduceOp, Work
 from .mesh import DeviceMesh, init_device_mesh
-from .store import *
-from .world import *
+from .store import *  # noqa: F403
+from .world import *  # noqa: F403
 
-__all__ = ["ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work"]
-__all__ += [*collectives.__all__, *mesh.__all__, *store.__all__, *world.__all__]
+__all__ = ["DeviceMesh", "ProcessGroup", "ProcessGroupGloo", "ReduceOp", "Work", "init_device_mesh"]
+__all__ += [*collectives.__all__, *store.__all__, *world.__all__]

@@ -74,7 +74,9 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     return _run(group, async_op, lambda exchange: tensor.copy_(exchange.reduced(tensor, op)))
 
 
-def all_reduce_coalesced(tensors: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+def all_reduce_coalesced(
+    tensors: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """``all_reduce`` of several tensors."""
     return _run(group, async_op, lambda exchange: [each.copy_(exchange.reduced(each, op)) for each in tensors])
 
@@ -101,7 +103,10 @@ def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor, group: Any = None,
 
 
 def all_gather_coalesced(
-    output_tensor_lists: Sequence[Sequence[Tensor]], input_tensor_list: Sequence[Tensor], group: Any = None, async_op: bool = False
+    output_tensor_lists: Sequence[Sequence[Tensor]],
+    input_tensor_list: Sequence[Tensor],
+    group: Any = None,
+    async_op: bool = False,
 ) -> Work | None:
     """``all_gather`` of several tensors; ``output_tensor_lists[rank]`` takes those of a rank."""
 
@@ -195,7 +200,9 @@ def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Give each process its tensor from the list, and fill another list with what each gave here."""
-    return _run(group, async_op, lambda exchange: _fill_all(output_tensor_list, exchange.swap([pack(each) for each in input_tensor_list])))
+    return _run(
+        group, async_op, lambda exchange: _fill_all(output_tensor_list, exchange.swap([pack(each) for each in input_tensor_list]))
+    )
 
 
 def all_to_all_single(
@@ -280,7 +287,9 @@ class P2POp:
         group_peer: int | None = None,
     ) -> None:  # fmt: skip
         if op not in (isend, irecv):
-            raise ValueError("Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``.")
+            raise ValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
+            )
         self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = op, tensor, peer, group, tag, group_peer
 
 

@@ -99,7 +99,9 @@ def init_device_mesh(
     """
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):
-            raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}")
+            raise RuntimeError(
+                f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}"
+            )
         if len(mesh_dim_names) != len(mesh_shape):
             raise RuntimeError(f"mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): {len(mesh_dim_names)} "
                                f"and len(mesh_shape):{len(mesh_shape)}.")  # fmt: skip

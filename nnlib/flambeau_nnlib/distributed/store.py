@@ -66,7 +66,9 @@ class Store:
 
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
         """Store a value if the present one is as expected; returns what is there then."""
-        return self._change(key, lambda value: _bytes(desired) if (value or b"") == _bytes(expected) else value or _bytes(expected))
+        return self._change(
+            key, lambda value: _bytes(desired) if (value or b"") == _bytes(expected) else value or _bytes(expected)
+        )
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """The values of several keys."""
@@ -147,7 +149,7 @@ class FileStore(Store):
     def _open(self) -> Any:
         import fcntl
 
-        file = Path(self.path).open("a+b")
+        file = Path(self.path).open("a+b")  # noqa: SIM115 (callers close it)
         fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed
         file.seek(0)
         return file

@@ -78,7 +78,9 @@ class Mailbox:
 
         with self._arrived:
             if not self._arrived.wait_for(lambda: first() is not None, timeout.total_seconds()):
-                raise DistBackendError(f"rank {self._rank}: timed out waiting {timeout.total_seconds():g} s for a message {keys[0]}")
+                raise DistBackendError(
+                    f"rank {self._rank}: timed out waiting {timeout.total_seconds():g} s for a message {keys[0]}"
+                )
             key = first()
             queue = self._messages[key]
             data = queue.popleft()

@@ -150,7 +150,9 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
     return _handlers[parts.scheme](parts, rank, world_size, **kwargs)
 
 
-def _from_environment(parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout) -> Iterator[tuple[Store, int, int]]:
+def _from_environment(
+    parts: Any, rank: int, world_size: int, timeout: timedelta = default_timeout
+) -> Iterator[tuple[Store, int, int]]:
     def value(name: str) -> str:
         if name not in os.environ:
             raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "
@@ -285,7 +287,9 @@ def new_subgroups(
     if world_size % group_size:
         raise ValueError(f"The world size ({world_size}) must be divisible by 'group_size={group_size}'")
     ranks = get_process_group_ranks(group)
-    return new_subgroups_by_enumeration([ranks[start : start + group_size] for start in range(0, world_size, group_size)], timeout)
+    return new_subgroups_by_enumeration(
+        [ranks[start : start + group_size] for start in range(0, world_size, group_size)], timeout
+    )
 
 
 def split_group(

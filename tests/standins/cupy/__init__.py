@@ -198,4 +198,3 @@ lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=lambd
     _check(array), _ours(np.lib.stride_tricks.as_strided(array.view(np.ndarray), shape, strides)))[1]))  # fmt: skip
 _namespace(sys.modules[__name__], np)
 __all__ = [name for name in __all__ if name not in ("annotations", "functools", "sys", "types")]  # noqa: F821
-

@@ -83,7 +83,15 @@ def _matrices(pointer, kind, rows, columns, lead, step, batch):
 
 def gemm(handle, turned_a, turned_b, m, n, k, alpha, a, type_a, lead_a, step_a, b, type_b, lead_b, step_b, beta, c, type_c, lead_c,
          step_c, batch, compute, algorithm):  # fmt: skip
-    left = _matrices(a, type_a, k, m, lead_a, step_a, batch).swapaxes(1, 2) if turned_a else _matrices(a, type_a, m, k, lead_a, step_a, batch)
-    right = _matrices(b, type_b, n, k, lead_b, step_b, batch).swapaxes(1, 2) if turned_b else _matrices(b, type_b, k, n, lead_b, step_b, batch)
+    left = (
+        _matrices(a, type_a, k, m, lead_a, step_a, batch).swapaxes(1, 2)
+        if turned_a
+        else _matrices(a, type_a, m, k, lead_a, step_a, batch)
+    )
+    right = (
+        _matrices(b, type_b, n, k, lead_b, step_b, batch).swapaxes(1, 2)
+        if turned_b
+        else _matrices(b, type_b, k, n, lead_b, step_b, batch)
+    )
     out = _matrices(c, type_c, m, n, lead_c, step_c, batch)
     out[...] = left.astype(np.float32) @ right.astype(np.float32)

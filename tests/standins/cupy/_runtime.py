@@ -174,7 +174,11 @@ def make_cuda():
         streamCaptureModeThreadLocal=1, streamCaptureModeRelaxed=2,
     )  # fmt: skip
     memory = types.SimpleNamespace(
-        BaseMemory=BaseMemory, MemoryPointer=MemoryPointer, MemoryPool=MemoryPool, OutOfMemoryError=OutOfMemoryError, allocate=allocate
+        BaseMemory=BaseMemory,
+        MemoryPointer=MemoryPointer,
+        MemoryPool=MemoryPool,
+        OutOfMemoryError=OutOfMemoryError,
+        allocate=allocate,
     )
     module = types.ModuleType("cupy.cuda")
     module.__path__ = []  # a package

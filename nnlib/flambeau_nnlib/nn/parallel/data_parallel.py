@@ -39,9 +39,7 @@ class DataParallel(Module):
     torch.Size([4, 2])
     """
 
-    def __init__(
-        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
-    ) -> None:
+    def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
         self.module = module
         self.dim = dim

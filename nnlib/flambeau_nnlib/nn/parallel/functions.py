@@ -49,7 +49,9 @@ class Scatter(Function):
     """``apply(devices, sizes, dim, tensor)``: a part of the tensor for each device."""
 
     @staticmethod
-    def forward(ctx: Any, devices: Sequence[torch.device], sizes: Sequence[int] | None, dim: int, tensor: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, devices: Sequence[torch.device], sizes: Sequence[int] | None, dim: int, tensor: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.source, ctx.dim = tensor.device, dim
         return tuple(each.clone() if each.device == tensor.device else each for each in comm.scatter(tensor, devices, sizes, dim))
 

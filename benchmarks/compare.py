@@ -96,8 +96,8 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
     rows: list[Row] = []
     able = []
     for worker in workers:
-        row: Row = {"workload": workload.name, "backend": worker.side.backend, "pack": worker.side.pack, "unit": workload.unit,
-                    "aim": aim_of(workload, worker.side)}  # fmt: skip
+        row: Row = {"workload": workload.name, "side": worker.side.label, "backend": worker.side.backend,
+                    "pack": worker.side.pack, "unit": workload.unit, "aim": aim_of(workload, worker.side)}  # fmt: skip
         rows.append(row)
         try:
             if workload.unit == "s":
@@ -150,8 +150,7 @@ HEADER = (f"{'workload':52s} {'flambeau on':11s} {'PyTorch':>10s} {'flambeau':>1
 
 
 def line(row: Row) -> str:
-    label = "+".join(filter(None, (row["backend"], row["pack"])))
-    start = f"{row['workload']:52s} {label:11s}"
+    start = f"{row['workload']:52s} {row['side']:11s}"
     if "error" in row:
         return f"{start} FAILS: {row['error']}"
     spread = f"{row['spread']:.0%}{'*' if row['disturbed'] else ''}" if row["unit"] == "s" else ""
@@ -197,11 +196,11 @@ def plot(rows: Sequence[Row], path: str) -> None:
 
     measured = [row for row in rows if "ratio" in row]
     names = list(dict.fromkeys(row["workload"] for row in measured))
-    labels = list(dict.fromkeys("+".join(filter(None, (row["backend"], row["pack"]))) for row in measured))
+    labels = list(dict.fromkeys(row["side"] for row in measured))
     height = 0.8 / len(labels)
     figure, axes = pyplot.subplots(figsize=(10, 1 + 0.25 * len(names) * len(labels) ** 0.5), layout="constrained")
     for number, label in enumerate(labels):
-        own = [row for row in measured if "+".join(filter(None, (row["backend"], row["pack"]))) == label]
+        own = [row for row in measured if row["side"] == label]
         places = [names.index(row["workload"]) + (number - (len(labels) - 1) / 2) * height for row in own]
         axes.barh(places, [row["ratio"] for row in own], height, label=f"flambeau on {label}")
         aims = [(row["aim"], place) for row, place in zip(own, places, strict=True) if row["aim"]]
@@ -226,6 +225,7 @@ def chosen(only: str | None) -> list[Workload]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", help=f"a group ({', '.join(GROUPS)}) or part of a workload's name")
+    parser.add_argument("--backends", metavar="NAMES", help="backends with commas between (default: all that can be used here)")
     parser.add_argument("--json", metavar="FILE", help="write the rows, and where they were measured")
     parser.add_argument("--plot", metavar="FILE.png", help="draw the ratios (needs matplotlib)")
     parser.add_argument("--rounds", type=int, default=15, help="turns that each side has (default: %(default)s)")
@@ -236,19 +236,23 @@ def main() -> int:
         parser.error(f"no workload has {args.only!r} in its name")
 
     rows: list[Row] = []
-    sides = flambeau_sides()
+    sides = [side for side in flambeau_sides() if args.backends is None or side.backend in args.backends.split(",")]
+    if not sides:
+        parser.error(f"none of the backends {args.backends!r} can be used here")
     with ExitStack() as stack:
-        start = lambda side: stack.enter_context(Worker(side, args.threads))  # noqa: E731
-        references = {device: start(pytorch_side(device)) for device in {side.device: None for side in sides}}
-        workers = {device: [start(side) for side in sides if side.device == device] for device in references}
-        facts = machine(args.threads, [worker.ask("versions") for worker in [*references.values(), workers["cpu"][0]]])
+        workers = [stack.enter_context(Worker(side, args.threads)) for side in sides]
+        references = {device: stack.enter_context(Worker(pytorch_side(device), args.threads))
+                      for device in sorted({side.device for side in sides})}  # fmt: skip
+        versions = {worker.ask("versions"): None for worker in [*references.values(), *workers]}
+        facts = machine(args.threads, list(versions))
         print_machine(facts)
         print(HEADER)
         for workload in todo:
             for device, reference in references.items():
-                new = compare(workload, reference, workers[device], args.rounds)
+                there = [worker for worker in workers if worker.side.device == device]
+                new = compare(workload, reference, there, args.rounds)
                 if workload.training:
-                    add_memory(new, workload, reference.side, [worker.side for worker in workers[device]], args.threads)
+                    add_memory(new, workload, reference.side, [worker.side for worker in there], args.threads)
                 rows += new
                 print("\n".join(map(line, new)), flush=True)
     if args.json:

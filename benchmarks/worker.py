@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import time
-import traceback
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -136,7 +135,6 @@ def main() -> None:
             work = work or Work(library, device, pack, int(threads))
             answer = {"result": getattr(work, what)(*arguments)}
         except Exception as error:
-            traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
 

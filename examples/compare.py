@@ -38,8 +38,9 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
-    import flambeau
     import torch
+
+    import flambeau
 
     theirs, ours = losses(torch, args.steps, args.seed), losses(flambeau, args.steps, args.seed)
     print(" step     PyTorch    flambeau  difference")

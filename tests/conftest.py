@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-import flambeau
 import pytest
+
+import flambeau
 
 
 def pytest_report_header() -> str:

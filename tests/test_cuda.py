@@ -15,7 +15,7 @@ WITHOUT_CUDA = pytest.mark.skipif(torch.cuda.is_available(), reason="this machin
 
 
 def test_importing_it_imports_no_backend() -> None:
-    code = "import sys, flambeau as torch; torch.cuda.Stream; torch.cuda.FloatTensor; print('cupy' in sys.modules, 'numpy' in sys.modules)"
+    code = "import sys, flambeau as torch; torch.cuda.Stream; torch.cuda.FloatTensor; print('cupy' in sys.modules, 'numpy' in sys.modules)"  # noqa: E501
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.split() == ["False", "False"]
 
@@ -39,9 +39,26 @@ def test_questions_have_answers() -> None:
 
 
 @WITHOUT_CUDA
-@pytest.mark.parametrize("name", ["current_device", "init", "synchronize", "current_stream", "default_stream", "get_rng_state",
-                                  "initial_seed", "get_device_name", "get_device_capability", "get_device_properties", "mem_get_info",
-                                  "ipc_collect", "current_blas_handle", "get_sync_debug_mode", "FloatStorage"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "current_device",
+        "init",
+        "synchronize",
+        "current_stream",
+        "default_stream",
+        "get_rng_state",
+        "initial_seed",
+        "get_device_name",
+        "get_device_capability",
+        "get_device_properties",
+        "mem_get_info",
+        "ipc_collect",
+        "current_blas_handle",
+        "get_sync_debug_mode",
+        "FloatStorage",
+    ],
+)
 def test_what_needs_a_device_raises(name: str) -> None:
     with pytest.raises(AssertionError, match=NOT_COMPILED):
         getattr(torch.cuda, name)()

@@ -8,8 +8,9 @@ import pkgutil
 from pathlib import Path
 from types import ModuleType
 
-import flambeau
 import pytest
+
+import flambeau
 
 PACKAGES = ("flambeau", "flambeau_backends.numpy", "flambeau_nnlib", "flambeau_vision")
 NOT_IMPORTED = {"flambeau.__main__"}  # running it is what importing it does

@@ -10,10 +10,11 @@ import tarfile
 from io import BytesIO
 from pathlib import Path
 
-import flambeau
 import numpy as np
 import pytest
 from documents.corrections import GIVEN, MISSPELLED
+
+import flambeau
 
 HERE = Path(__file__).parent
 

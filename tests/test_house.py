@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import flambeau
 import pytest
+
+import flambeau
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {

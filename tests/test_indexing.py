@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import flambeau as torch
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import flambeau as torch
 
 SHAPE = (3, 4, 2)
 

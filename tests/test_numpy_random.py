@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flambeau_backends.numpy import random
-from flambeau_backends.numpy.random import Generator, fill_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from flambeau_backends.numpy import random
+from flambeau_backends.numpy.random import Generator, fill_order
 
 f32, f64, f16, i64 = np.float32, np.float64, np.float16, np.int64
 

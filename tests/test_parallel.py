@@ -77,7 +77,7 @@ def test_collectives(count: int) -> None:
 
 LAYERS = {
     "linear": ("nn.Linear(6, 3)", "(7, 6)"),
-    "convolution": ("nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 2))", "(5, 2, 6, 6)"),
+    "convolution": ("nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 2))", "(5, 2, 6, 6)"),  # noqa: E501
     "norms": ("nn.Sequential(nn.BatchNorm1d(6).eval(), nn.LayerNorm(6), nn.GroupNorm(2, 6))", "(8, 6)"),
     "recurrent": ("Recurrent()", "(6, 4, 3)"),
     "attention": ("nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)", "(5, 3, 4)"),
@@ -186,7 +186,8 @@ def test_an_error_names_replica_and_device() -> None:
         raises(KeyError, "Caught KeyError in replica 1 on device cpu:1", lambda: nn.DataParallel(Net())(torch.ones(6)))
         close(nn.DataParallel(nn.ReLU())(torch.ones(6)), torch.ones(6))  # the workers live on
         moved = nn.DataParallel(nn.Linear(2, 2).to("cpu:1"))
-        raises(RuntimeError, "device cpu:0 (device_ids[0]) but found one of them on device: cpu:1", lambda: moved(torch.ones(6, 2)))
+        raises(RuntimeError, "device cpu:0 (device_ids[0]) but found one of them on device: cpu:1",
+               lambda: moved(torch.ones(6, 2)))
     """)  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from flambeau import hookspecs
 
 ROOT = Path(__file__).parents[1]

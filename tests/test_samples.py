@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flambeau.conformance.checks import CHECKS, Checker
-from flambeau.conformance.samples import bad_calls, families
 
 import flambeau as torch
+from flambeau.conformance.checks import CHECKS, Checker
+from flambeau.conformance.samples import bad_calls, families
 
 checker = Checker()
 

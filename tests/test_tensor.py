@@ -10,9 +10,10 @@ import sys
 import weakref
 from copy import copy, deepcopy
 
-import flambeau as torch
 import numpy as np
 import pytest
+
+import flambeau as torch
 
 FLOATS = [torch.float16, torch.float32, torch.float64]
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]

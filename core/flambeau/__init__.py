@@ -13,11 +13,11 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _tensor, aliases, backend, dtypes, op, ops, settings, version
+from . import _tensor, aliases, backend, dtypes, op, ops, overrides, settings, version
 from ._tensor import Tensor
+from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .autograd import forward_ad as _forward_ad
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .devices import device, get_default_device, set_default_device
 from .dispatch import broadcast_shapes
 from .dtypes import (
@@ -48,7 +48,6 @@ from .dtypes import (
     uint32,
     uint64,
 )
-from .tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
 from .ops.sampling import _sample_dirichlet, _standard_gamma
 from .parameter import Parameter as _Parameter
 from .printing import set_printoptions
@@ -56,6 +55,7 @@ from .random import Generator, default_generator, get_rng_state, initial_seed, m
 from .settings import *
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, make_storage_classes
+from .tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
 from .version import __version__
 
 __all__ = [
@@ -73,7 +73,10 @@ __all__ += settings.__all__
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
 # Everything else is generated: operations, and the types of old.
-for _generated in (op.PUBLIC, TENSOR_TYPES["cpu"], make_storage_classes()):
+overrides.name_methods()
+overrides.FACES.update(op.PUBLIC)
+overrides.open_to_overrides(overrides.FACES, op.PUBLIC)
+for _generated in (overrides.FACES, TENSOR_TYPES["cpu"], make_storage_classes()):
     globals().update(_generated)
     __all__ += (each for each in _generated if not each.startswith("_"))
 Storage = globals()["FloatStorage"]

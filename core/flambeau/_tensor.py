@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from . import autograd as _autograd
 from . import dtypes
 from .autograd.engine import run_scalar
-from .autograd.modes import _grad
 from .autograd.node import Node, Output, add_leaf_hook
 from .devices import Kind, device
 from .hooks import RemovableHandle
@@ -66,6 +65,9 @@ class Tensor(Members):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        from .overrides import prepare_subclass
+
+        prepare_subclass(cls)
 
     @staticmethod
     def _make_subclass(cls: type[Tensor], data: Tensor, requires_grad: bool = False) -> Any:

@@ -15,8 +15,7 @@ from typing import Any
 
 import pluggy
 
-from . import dtypes
-from . import hookspecs
+from . import dtypes, hookspecs
 from .dtypes import dtype
 from .hookspecs import hookimpl
 

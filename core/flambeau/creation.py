@@ -8,18 +8,37 @@ from itertools import pairwise
 from typing import Any
 
 from . import dtypes
-from .devices import Kind, device as Device, kind_of
+from ._tensor import Tensor, alias, wrap
+from .devices import Kind, kind_of
+from .devices import device as Device
 from .dtypes import dtype as Dtype
 from .op import PUBLIC
 from .ops.views import as_shape
 from .settings import memory_order
 from .size import Size
-from ._tensor import Tensor, alias, wrap
 
 __all__ = [
-    "arange", "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "frombuffer", "from_dlpack",
-    "from_numpy", "full", "full_like", "linspace", "logspace", "ones", "ones_like", "range", "scalar_tensor", "tensor",
-    "zeros", "zeros_like",
+    "arange",
+    "as_tensor",
+    "asarray",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "frombuffer",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "range",
+    "scalar_tensor",
+    "tensor",
+    "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 
@@ -116,7 +135,7 @@ _PLAIN = (bool, int, float)
 def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | None:
     """Nested lists of bools, ints and floats in one go; None where the data needs a closer look."""
     kinds: set[type] = set()
-    if not _leaf_types(data, kinds) or not kinds or dtype is not None and dtype.category < dtypes.FLOATING and float in kinds:
+    if not _leaf_types(data, kinds) or not kinds or (dtype is not None and dtype.category < dtypes.FLOATING and float in kinds):
         return None
     if dtype is None:
         dtype = dtypes.promotion_of_scalar(next(each for each in (float, int, bool) if each in kinds))
@@ -321,12 +340,13 @@ def _publish(name: str, doc: str, factory: Callable[..., Tensor]) -> Callable[..
 
 
 def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory has no tensor arguments: only a TorchFunctionMode can override it."""
+    """A factory of sizes has no tensor arguments: only a TorchFunctionMode can override it."""
     from functools import wraps
 
     from .op import FAST
 
-    takes_sizes = bool(factory.__code__.co_flags & 4)  # has *size, which Python lets nobody give by name
+    if not factory.__code__.co_flags & 4:  # has no *size, which Python lets nobody give by name
+        return factory
 
     @wraps(factory)
     def create(*args: Any, **kwargs: Any) -> Any:
@@ -335,10 +355,11 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
 
             if overrides.wanted(()):
                 return overrides.handle_torch_function(create, (), *args, **kwargs)
-        if takes_sizes and "size" in kwargs:
+        if "size" in kwargs:
             args = (*args, kwargs.pop("size"))
         return factory(*args, **kwargs)
 
+    create.__dict__["__body__"] = factory
     return create
 
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import dtypes, overrides
+from ._tensor import Tensor, wrap
 from .autograd import forward_ad
 from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
 from .devices import Kind, device, kind_of
-from ._tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from .op import Op

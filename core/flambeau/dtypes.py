@@ -11,9 +11,33 @@ from functools import cache
 from typing import Final
 
 __all__ = [
-    "bfloat16", "bool_", "cdouble", "cfloat", "complex128", "complex64", "double", "dtype", "finfo", "float16",
-    "float32", "float64", "float_", "get_default_dtype", "half", "iinfo", "int16", "int32", "int64", "int8", "int_",
-    "long", "short", "uint16", "uint32", "uint64", "uint8",
+    "bfloat16",
+    "bool_",
+    "cdouble",
+    "cfloat",
+    "complex64",
+    "complex128",
+    "double",
+    "dtype",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "float_",
+    "get_default_dtype",
+    "half",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int_",
+    "long",
+    "short",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]  # fmt: skip
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)

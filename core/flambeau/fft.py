@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import creation, dtypes
+from ._tensor import Tensor
 from .inplace import with_out
 from .ops.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
 from .ops.joining import roll
-from ._tensor import Tensor
+from .overrides import open_to_overrides
 
 __all__ = [
     "Tensor", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
@@ -209,3 +210,5 @@ def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
     """The inverse of :func:`fftshift`."""
     dims = _all_dims(input, dim)
     return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)
+
+open_to_overrides(globals(), __all__)

@@ -11,7 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import dtypes
+from . import dtypes, overrides
+from ._tensor import Tensor, alias
 from .autograd import forward_ad
 from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
@@ -20,7 +21,6 @@ from .autograd.saved import SAVE_HOOKS, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from .devices import Kind
 from .storage import Storage
-from ._tensor import Tensor, alias
 
 __all__ = ["IN_CUSTOM_FUNCTION", "assign", "check_writable", "give_history", "in_place", "rebase", "snapshot", "with_out"]
 
@@ -32,11 +32,15 @@ T = TypeVar("T")
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     """``name_`` from the function that it is the in-place form of."""
+    from .op import FAST
+
     fast = _fast_kernel_caller(name)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if fast(self, args, kwargs):
             return self
+        if not FAST and overrides.wanted((self, *args)):  # a mode wants to see every call
+            return overrides.handle_torch_function(method, (self, *args), self, *args, **kwargs)  # type: ignore[no-any-return]
         check_writable(self)
         before, first = snapshot(self), next_seq()
         result = function(before, *args, **kwargs)
@@ -139,6 +143,7 @@ def with_out(function: Callable[..., T]) -> Callable[..., T]:
         _check_untracked(function, out, result)
         return write_out(out, result)
 
+    with_out_argument.__dict__["__without_out__"] = function
     return with_out_argument
 
 

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dtypes
+from ._tensor import Tensor
 from .creation import as_tensor
 from .op import OPS, PUBLIC
 from .overrides import DisableTorchFunctionSubclass
-from ._tensor import Tensor
 
 __all__ = [
     "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",

@@ -17,12 +17,12 @@ from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Literal, TypeVar, overload
 
 from . import dtypes
-from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, unpack_tensor
+from ._tensor import Tensor, alias, new, wrap
 from .autograd.modes import _grad
 from .autograd.node import Node, Output, next_seq, remember_trace
+from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, unpack_tensor
 from .devices import Kind
 from .dtypes import HALF, bool_, dtype, float32, int64
-from ._tensor import Tensor, alias, new, wrap
 
 __all__ = ["OPS", "Op", "composite", "op", "source"]
 

@@ -323,7 +323,8 @@ def prepare_subclass(cls: type) -> None:
         register_plain(cls)
         return
     for name, attribute in vars(Tensor).items():
-        if name.startswith("_") and name not in _OFFERED_DUNDERS or name in _NOT_OFFERED:
+        alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
+        if (name.startswith("_") and name not in _OFFERED_DUNDERS and not (alias and name.startswith("__"))) or name in _NOT_OFFERED:
             continue
         if next(each for each in cls.__mro__ if name in vars(each)) is not Tensor:
             continue
@@ -362,7 +363,7 @@ FACES: dict[str, Callable[..., Any]] = {}  # functions of the ``torch`` namespac
 
 
 def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with a line before it that looks at the type of the first argument."""
+    """The function with a line before it that looks at the types of the required arguments."""
     from .op import NAMESPACE, _lazy
 
     made = _lazy(function.__name__, lambda: _source(made))
@@ -384,10 +385,14 @@ def _source(made: Any) -> str:
     """The generated code of an overridable function."""
     body, key = made.__dict__["__body__"], _BODIES[made]
     has_out = body is not made.__wrapped__
-    declared, given, named, first = _parameters(body, key)
+    declared, given, named, required = _parameters(body, key)
     if has_out:
-        declared += ["out=None"] if any(each.startswith("*") for each in declared) else ["*", "out=None"]
-    condition = f"type({first}) in DIRECT" if first else "DIRECT"
+        extra = ["out=None"] if any(each.startswith("*") and not each.startswith("**") for each in declared) else ["*", "out=None"]
+        end = len(declared) - (1 if declared and declared[-1].startswith("**") else 0)
+        declared[end:end] = extra
+    tests = [f"type({name}) in DIRECT" for name in required]
+    tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
+    condition = " and ".join(tests) or "DIRECT"
     keywords = [f"{name}={name}" for name in named if not name.startswith("**")] + [name for name in named if name.startswith("**")]
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
     return (f"def {made.__name__}({', '.join(declared)}):\n"
@@ -396,13 +401,14 @@ def _source(made: Any) -> str:
             f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, {'out' if has_out else None})\n")  # fmt: skip
 
 
-def _parameters(function: Callable[..., Any], key: int) -> tuple[list[str], list[str], list[str], str | None]:
-    """How a function's parameters are declared, how they are handed on by position and by name, and the first of them."""
+def _parameters(function: Callable[..., Any], key: int) -> tuple[list[str], list[str], list[str], list[str]]:
+    """How a function's parameters are declared, how they are handed on by position and by name, and which are required."""
     from .op import NAMESPACE
 
     declared: list[str] = []
     given: list[str] = []
     named: list[str] = []
+    required: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         name = parameter.name
         text = name
@@ -423,7 +429,8 @@ def _parameters(function: Callable[..., Any], key: int) -> tuple[list[str], list
         else:
             declared.append(text)
             given.append(name)
-    return declared, given, named, given[0] if given and not given[0].startswith("*") else None
+            required += [name] if text == name else []
+    return declared, given, named, required
 
 
 def _offer(public: Callable[..., Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
@@ -431,9 +438,18 @@ def _offer(public: Callable[..., Any], function: Callable[..., Any], args: tuple
     given = kwargs if out is None else {**kwargs, "out": out}
     relevant = _relevant([*args, *given.values()])
     if not wanted(relevant):
+        _get_to_know(args)
         return function(*args, **given)
     args, given = _as_called(public, args, given)
     return handle_torch_function(public, relevant, *args, **given)
+
+
+def _get_to_know(args: tuple[Any, ...]) -> None:
+    """Remember types that override nothing: arrays, dtypes, and whatever else functions take."""
+    for each in () if _open_modes else args:
+        if not hasattr(type(each), "__torch_function__"):
+            _ORDINARY.add(type(each))
+            DIRECT.add(type(each))
 
 
 def _as_called(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -453,8 +469,15 @@ def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str])
     of_the_table = {id(each.function) for each in OPS.values()}
     for name in names:
         function = namespace[name]
-        if isinstance(function, FunctionType) and id(function) not in of_the_table and function not in _BODIES:
+        if isinstance(function, FunctionType) and id(function) not in of_the_table and "__body__" not in function.__dict__:
             namespace[name] = overridable(function)
+
+
+def name_methods() -> None:
+    """Let the methods of Tensor that were defined under another name go by their own."""
+    for name, attribute in vars(Tensor).items():
+        if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
+            attribute.__name__ = attribute.__qualname__ = name
 
 
 # --- lists --------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .op import register_plain
 from ._tensor import Tensor
+from .overrides import _disabled_torch_function_impl
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -24,6 +24,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __torch_function__ = _disabled_torch_function_impl  # what is computed from a parameter is a plain tensor
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -60,6 +61,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that is a buffer of the Module it is assigned to; ``persistent`` ones are in its ``state_dict``."""
 
     __slots__ = ()
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
@@ -73,4 +75,3 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 Parameter.__module__ = "flambeau.nn.parameter"
-register_plain(Parameter)

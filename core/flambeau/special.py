@@ -12,24 +12,48 @@ from __future__ import annotations
 from typing import Any
 
 from . import ops  # noqa: F401  (fills the table that the names below come from)
-from .op import PUBLIC, op
 from ._tensor import Tensor
+from .op import PUBLIC, op
 from .ops.bessel import (
     airy as airy_ai,
+)
+from .ops.bessel import (
     i0,
     i0e,
     i1,
     i1e,
+)
+from .ops.bessel import (
     j0 as bessel_j0,
+)
+from .ops.bessel import (
     j1 as bessel_j1,
+)
+from .ops.bessel import (
     k0 as modified_bessel_k0,
+)
+from .ops.bessel import (
     k1 as modified_bessel_k1,
+)
+from .ops.bessel import (
     modified_i0 as modified_bessel_i0,
+)
+from .ops.bessel import (
     modified_i1 as modified_bessel_i1,
+)
+from .ops.bessel import (
     scaled_k0 as scaled_modified_bessel_k0,
+)
+from .ops.bessel import (
     scaled_k1 as scaled_modified_bessel_k1,
+)
+from .ops.bessel import (
     spherical as spherical_bessel_j0,
+)
+from .ops.bessel import (
     y0 as bessel_y0,
+)
+from .ops.bessel import (
     y1 as bessel_y1,
 )
 from .ops.elementary import logit, sinc, xlog1py, xlogy
@@ -38,13 +62,16 @@ from .ops.gamma import (
     digamma,
     gammainc,
     gammaincc,
-    lgamma as gammaln,
     mvlgamma,
     polygamma,
     zeta,
 )
+from .ops.gamma import (
+    lgamma as gammaln,
+)
 from .ops.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .ops.polynomials import POLYNOMIALS
+from .overrides import open_to_overrides
 
 __all__ = [
     "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2",
@@ -86,3 +113,5 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 def multigammaln(a: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``.  See :func:`torch.mvlgamma`."""
     return mvlgamma(a, p)
+
+open_to_overrides(globals(), __all__)

@@ -14,6 +14,7 @@ from ._tensor import Tensor
 from .devices import device, forget_kernels, kind_of
 from .dtypes import dtype
 from .ops.conversion import to_kind
+from .overrides import _disabled_torch_function_impl
 from .size import Size
 
 __all__ = ["TENSOR_TYPES", "construct", "set_default_tensor_type", "tensor_type"]
@@ -27,7 +28,9 @@ class TensorType(type):
 
     def __new__(mcs, name: str, dtype: dtypes.dtype, device_type: str) -> TensorType:
         module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
-        made = super().__new__(mcs, name, (Tensor,), {"__slots__": (), "__module__": module})
+        made = super().__new__(mcs, name, (Tensor,), {
+            "__slots__": (), "__module__": module, "__torch_function__": _disabled_torch_function_impl,
+        })
         made.dtype, made.device_type = dtype, device_type
         return made
 
@@ -38,6 +41,11 @@ class TensorType(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        if cls.device_type == "cuda":
+            from . import cuda
+
+            if not cuda.is_available():
+                raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
         return _construct(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
 
     @property
@@ -59,7 +67,7 @@ def _construct(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
     if not args:
         return empty(0, dtype=dtype, device=kind.device)
     first = args[0]
-    if len(args) > 1 or isinstance(first, (int, Size)) and not isinstance(first, bool):
+    if len(args) > 1 or (isinstance(first, (int, Size)) and not isinstance(first, bool)):
         return empty(*args, dtype=dtype, device=kind.device)
     if isinstance(first, (TypedStorage, UntypedStorage)):
         return first.as_tensor(dtype)

@@ -7,10 +7,9 @@ import pytest
 
 theirs = pytest.importorskip("torch")
 
+import flambeau as ours  # noqa: E402
 from flambeau.conformance.samples import bad_calls, families  # noqa: E402
 from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
-
-import flambeau as ours  # noqa: E402
 
 PYTORCH_FAILS = {"as_strided_scatter", "floor_divide", "nn.functional.hardsigmoid", "vander"}  # its gradients raise, or differ from finite differences
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}

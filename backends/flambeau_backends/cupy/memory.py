@@ -69,8 +69,12 @@ class _Figures:
 
     def report(self) -> dict[str, int]:
         counters = dict(self.counters)
-        counters |= {"active_bytes": counters["allocated_bytes"], "active": counters["allocation"],
-                     "inactive_split": Counter(), "inactive_split_bytes": Counter()}  # fmt: skip
+        counters |= {
+            "active_bytes": counters["allocated_bytes"],
+            "active": counters["allocation"],
+            "inactive_split": Counter(),
+            "inactive_split_bytes": Counter(),
+        }
         flat = {f"{name}.all.{column}": getattr(each, column) for name, each in counters.items() for column in Counter.__slots__}
         return flat | {"num_ooms": self.out_of_memory, "num_alloc_retries": self.retries}
 
@@ -135,8 +139,10 @@ class Memory:
     def _explain(self, size: int, index: int) -> str:
         free, total = self.memory_info(index)
         used = self._figures[index].counters["allocated_bytes"].current
-        return (f"CUDA out of memory. Tried to allocate {_readable(size)}. GPU {index} has a total capacity of {_readable(total)} of "
-                f"which {_readable(free)} is free. {_readable(used)} is allocated by tensors of this process.")  # fmt: skip
+        return (
+            f"CUDA out of memory. Tried to allocate {_readable(size)}. GPU {index} has a total capacity of {_readable(total)} of "
+            f"which {_readable(free)} is free. {_readable(used)} is allocated by tensors of this process."
+        )
 
     def create_pool(self, allocator: Any = None) -> Any:
         if allocator is None:
@@ -193,10 +199,14 @@ class Memory:
 
     def memory_blocks(self) -> list[dict[str, Any]]:
         return [
-            {"device": index, "segment_pool_id": id(self._pool), "total_size": figures.counters["reserved_bytes"].current,
-             "allocated_size": figures.counters["allocated_bytes"].current}
+            {
+                "device": index,
+                "segment_pool_id": id(self._pool),
+                "total_size": figures.counters["reserved_bytes"].current,
+                "allocated_size": figures.counters["allocated_bytes"].current,
+            }
             for index, figures in self._figures.items()
-        ]  # fmt: skip
+        ]
 
     def set_memory_fraction(self, fraction: float, index: int) -> None:
         self._fractions[index] = fraction

@@ -14,9 +14,18 @@ __all__ = ["adam_step", "sgd_step"]
 
 @in_place
 def sgd_step(
-    param: Any, grad: Any, buffer: Any = None, *, lr: float, momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0,
-    nesterov: bool = False, first: bool = False, maximize: bool = False,
-) -> None:  # fmt: skip
+    param: Any,
+    grad: Any,
+    buffer: Any = None,
+    *,
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+    first: bool = False,
+    maximize: bool = False,
+) -> None:
     """A step of SGD.  ``buffer`` holds the momentum, which the first step fills; all arrays are contiguous float32 or float64."""
     numbers = map(np.float64, (lr, momentum, dampening, weight_decay))
     flags = map(np.bool_, (nesterov, first, maximize))
@@ -25,11 +34,36 @@ def sgd_step(
 
 @in_place
 def adam_step(
-    param: Any, grad: Any, mean: Any, square: Any, largest: Any = None, *, lr: float, beta1: float, beta2: float, eps: float,
-    weight_decay: float = 0.0, step: int = 1, decoupled: bool = False, maximize: bool = False,
-) -> None:  # fmt: skip
+    param: Any,
+    grad: Any,
+    mean: Any,
+    square: Any,
+    largest: Any = None,
+    *,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float = 0.0,
+    step: int = 1,
+    decoupled: bool = False,
+    maximize: bool = False,
+) -> None:
     """A step of Adam, or of AdamW where the decay is ``decoupled``.  ``largest`` is AMSGrad's."""
     numbers = map(np.float64, (lr, beta1, beta2, eps, weight_decay))
-    launch(f"adam_step<{real(param)}>", param.size,
-           (param, dense(grad), mean, square, pointer(largest), np.int64(param.size), *numbers, np.int64(step),
-            np.bool_(decoupled), np.bool_(maximize)))  # fmt: skip
+    launch(
+        f"adam_step<{real(param)}>",
+        param.size,
+        (
+            param,
+            dense(grad),
+            mean,
+            square,
+            pointer(largest),
+            np.int64(param.size),
+            *numbers,
+            np.int64(step),
+            np.bool_(decoupled),
+            np.bool_(maximize),
+        ),
+    )

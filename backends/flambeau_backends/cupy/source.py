@@ -17,8 +17,17 @@ BLOCK = 256
 ANY_BLOCK = ("softmax", "softmax_backward")  # in these the threads of a block work together; see ``kernels.cu``
 
 _REAL = ("float", "double")
-_BY_TYPE = ("cross_entropy", "cross_entropy_backward", "max_pool", "max_pool_backward", "avg_pool", "avg_pool_backward", "sum_rows",
-            "sgd_step", "adam_step")  # fmt: skip
+_BY_TYPE = (
+    "cross_entropy",
+    "cross_entropy_backward",
+    "max_pool",
+    "max_pool_backward",
+    "avg_pool",
+    "avg_pool_backward",
+    "sum_rows",
+    "sgd_step",
+    "adam_step",
+)
 INSTANCES: tuple[str, ...] = (
     *(f"{name}<{real}>" for name in _BY_TYPE for real in _REAL),
     *(f"{name}<{real}, {log}>" for name in ANY_BLOCK for real in _REAL for log in ("false", "true")),

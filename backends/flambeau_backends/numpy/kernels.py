@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
 from flambeau.settings import preserve_format
 
 from .pieces import select

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
+
 from flambeau.ops import error_function
 
 from .kernels import kernel
 from .pieces import by_pieces, select, silent, wide
-
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
 

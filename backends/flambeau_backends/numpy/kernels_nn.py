@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from flambeau.ops.resampling import Taps, resample_forward
 
 from . import kernels_conv

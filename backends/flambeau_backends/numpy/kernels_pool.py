@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+
 from flambeau.ops import pooling
 
 from .kernels import KERNELS, kernel

@@ -25,19 +25,19 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
     scaled = np.multiply(weight.T, scale)
     output, cells = np.empty((2, steps, batch, size), gates.dtype)
     now, other = np.empty((batch, 4 * size), gates.dtype), np.empty((batch, size), gates.dtype)
-    for step in reversed(range(steps)) if reverse else range(steps):
-        gate, cell = active[step], cells[step]
+    order = slice(None, None, -1 if reverse else 1)
+    quarters = active.reshape(steps, batch, 4, size).swapaxes(1, 2)
+    for gate, (i, f, g, o), cell, out in zip(active[order], quarters[order], cells[order], output[order], strict=True):
         np.matmul(h, scaled, now)
         gate += now
         np.tanh(gate, gate)
         gate *= scale
         gate += shift
-        i, f, g, o = gate.reshape(batch, 4, size).swapaxes(0, 1)
         np.multiply(f, c, cell)
         np.multiply(i, g, other)
         cell += other
         np.tanh(cell, other)
-        h, c = np.multiply(o, other, output[step]), cell
+        h, c = np.multiply(o, other, out), cell
     if workspace is not None:
         workspace["gates"] = active
     return output, cells
@@ -56,18 +56,17 @@ def lstm_backward(
     to_cell = _slopes(active, c, cells, slopes)
     wanted = [each if each.any() else None for each in (g_output, g_cells)]
     d_h, d_c = np.zeros((2, batch, size), output.dtype)
+    rows, first, last, forget = made[order], slopes[:, :, :3], slopes[:, :, 3], active[:, :, 1]
     through = np.empty_like(d_h)
     for step in reversed(range(steps)):
         for gradient, given in zip((d_h, d_c), wanted, strict=True):
             if given is not None:
                 gradient += given[step]
         d_c += np.multiply(d_h, to_cell[step], through)
-        slope = slopes[step]
-        slope[:, :3] *= d_c[:, None]
-        slope[:, 3] *= d_h
-        d_c *= active[step, :, 1]
-        np.matmul(slope.reshape(batch, 4 * size), weight, d_h)
-    rows = slopes.reshape(steps, batch, 4 * size)
+        first[step] *= d_c[:, None]
+        last[step] *= d_h
+        d_c *= forget[step]
+        np.matmul(rows[step], weight, d_h)
     d_weight = rows[0].T @ h
     if steps > 1:
         d_weight += rows[1:].reshape(-1, 4 * size).T @ output[:-1].reshape(-1, size)

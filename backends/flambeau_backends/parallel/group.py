@@ -50,8 +50,10 @@ class Collectives:
             parts = tensor.chunk(len(devices), dim)
         else:
             if sum(sizes) != tensor.size(dim) or len(sizes) != len(devices):
-                raise RuntimeError(f"scatter: chunk_sizes {list(sizes)} for {len(devices)} devices do not divide dimension {dim} of "
-                                   f"size {tensor.size(dim)}")  # fmt: skip
+                raise RuntimeError(
+                    f"scatter: chunk_sizes {list(sizes)} for {len(devices)} devices do not divide dimension {dim} of "
+                    f"size {tensor.size(dim)}"
+                )
             parts = tensor.split(list(sizes), dim)
         return [part.to(place) for part, place in zip(parts, devices, strict=False)]
 

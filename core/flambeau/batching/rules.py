@@ -1,4 +1,4 @@
-"""Operations that are batched by a rule of their own, because it is faster than the array-API forward.
+"""Operations that are batched by a rule of their own: it is faster than the array-API forward, or looks at numbers.
 
 A rule takes a ``BatchedBackend`` and gives a kernel.  ``add_level`` and ``drop_level`` are here because they, too, are operations.
 """

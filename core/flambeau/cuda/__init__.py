@@ -7,7 +7,7 @@ is first needed.  Without a backend for CUDA such calls raise ``AssertionError: 
 >>> device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
-# ruff: noqa: F403, F405 (the names are in the modules' own lists, and in ``__getattr__``)
+
 from __future__ import annotations
 
 from typing import Any

@@ -14,6 +14,7 @@ from .factors import ldl_factor, ldl_factor_ex, ldl_solve, lu, lu_factor, lu_fac
 from .norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from .products import cross, diagonal, matmul, matrix_exp, matrix_power, multi_dot, vander, vecdot
 from .solves import det, inv, inv_ex, lstsq, pinv, slogdet, solve, solve_ex, tensorinv, tensorsolve
+from ..overrides import open_to_overrides
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
@@ -22,3 +23,5 @@ __all__ = [
     "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander",
     "vecdot", "vector_norm",
 ]  # fmt: skip
+
+open_to_overrides(globals(), __all__)

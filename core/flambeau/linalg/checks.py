@@ -21,7 +21,7 @@ class _LinAlgError(RuntimeError):
     >>> try:
     ...     torch.linalg.inv(torch.zeros(2, 2))
     ... except torch.linalg.LinAlgError as error:
-    ...     print(str(error)[:48])
+    ...     print(str(error)[:47])
     linalg.inv: The diagonal element 1 is zero, the
     """
 

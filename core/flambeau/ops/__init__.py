@@ -36,6 +36,7 @@ from . import (  # noqa: F401
     pointwise,
     polynomials,
     pooling,
+    recurrent,
     reductions,
     resampling,
     sampling,

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
-from .._tensor import Tensor
-from .formula import formula
 from .error_function import erf_forward
+from .formula import formula
 from .pointwise import relu, sigmoid
 
 __all__ = [

@@ -7,10 +7,10 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..creation import tensor
 from ..op import composite
-from .._tensor import Tensor
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
 
 __all__ = ["adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_max_pool", "max_of_windows"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..op import composite, op
 from .._tensor import Tensor
+from ..op import composite, op
 
 _add = op(
     "add", lambda xp, input, other: xp.add(input, other),
@@ -52,7 +52,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
 @composite(inplace=True, out=True, aliases=("subtract",))
 def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
-    if any(isinstance(each, Tensor) and each.dtype is dtypes.bool_ or isinstance(each, bool) for each in (input, other)):
+    if any((isinstance(each, Tensor) and each.dtype is dtypes.bool_) or isinstance(each, bool) for each in (input, other)):
         _refuse_bool_sub(input, other)
     return _sub(*_scaled("sub", input, other, alpha))
 

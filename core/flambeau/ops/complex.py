@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..dispatch import result_dtype
 from ..op import composite, op
-from .._tensor import Tensor
 
 __all__: list[str] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes, overrides
+from .._tensor import Tensor, wrap
 from ..autograd import forward_ad
 from ..autograd.engine import tangents
 from ..backend import contiguous_strides
@@ -12,7 +13,6 @@ from ..devices import Kind, device, kind_of
 from ..inplace import assign, check_writable, snapshot
 from ..op import FAST, OPS, op
 from ..settings import preserve_format
-from .._tensor import Tensor, wrap
 
 _cast = op(
     "to_kind", lambda xp, input, /, target: _converted(input, target), public=False, method=False, out=False,
@@ -144,7 +144,7 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     from .. import cuda
 
     cuda.init()
-    return to_kind(self, kind_of(self.dtype, _device("cuda") if device is None else _as_device(device)))
+    return to_kind(self, kind_of(self.dtype, _device("cuda", device) if device is None or isinstance(device, int) else _as_device(device)))
 
 
 Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda  # type: ignore[method-assign, assignment]

@@ -88,7 +88,7 @@ def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
             zeros = xp.zeros((*tall.shape[: dim + 1], step - 1, *tall.shape[dim + 2 :]), dtype=array.dtype)
             length = array.shape[dim] * step
             array = xp.reshape(xp.concat([tall, zeros], axis=dim + 1), (*array.shape[:dim], length, *array.shape[dim + 1 :]))
-            array = array[(*(slice(None),) * dim, slice(0, length - step + 1))]
+            array = array[(*(slice(None),) * dim, slice(0, length - step + 1), ...)]
     return array
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..creation import tensor
 from ..op import PUBLIC, op
-from .._tensor import Tensor
 
 __all__ = ["ctc_loss"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._tensor import Tensor
 from ..creation import arange
 from ..dispatch import broadcast_shapes
 from ..op import composite
-from .._tensor import Tensor
 from .reductions import _vector_norm as vector_norm
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]

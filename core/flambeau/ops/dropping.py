@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..creation import empty_like
 from ..inplace import in_place
 from ..op import PUBLIC
-from .._tensor import Tensor
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]
 

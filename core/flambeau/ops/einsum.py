@@ -187,7 +187,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
     if not options.enabled:
         return None
     try:
-        from opt_einsum import contract_path, get_symbol  # type: ignore[import-untyped]  # type: ignore[import-untyped]
+        from opt_einsum import contract_path, get_symbol  # type: ignore[import-untyped]
     except ImportError:
         return None
     symbols: dict[Label, str] = {}

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..op import composite, op
 from ..return_types import make
-from .._tensor import Tensor
 from .precision import in_double
 
 __all__: list[str] = []

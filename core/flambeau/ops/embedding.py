@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..creation import arange, full, tensor, zeros
 from ..op import PUBLIC, op
-from .._tensor import Tensor
 from .joining import cat
 from .standard import extremes
 

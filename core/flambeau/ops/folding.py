@@ -33,7 +33,7 @@ def _fold_forward(
     reach = [n + 2 * p for n, p in zip(space, padding, strict=True)]
     made = xp.zeros((input.shape[0], channels, *reach), dtype=input.dtype)
     for place, start in kernel_places(window_size, dilation):
-        part = spread_out(xp, columns[(slice(None), slice(None), *place)], stride)
+        part = spread_out(xp, columns[(slice(None), slice(None), *place, ...)], stride)
         made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, part.shape[2:], strict=True)])
     return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..op import composite, op
 from .._tensor import Tensor
+from ..op import composite, op
 from .views import wrap_dim
 
 __all__ = ["complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized"]

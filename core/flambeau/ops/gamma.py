@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..inplace import in_place
 from ..op import composite, op
-from .._tensor import Tensor
 from .error_function import polynomial
 from .precision import chebyshev, in_double, quadrature
 

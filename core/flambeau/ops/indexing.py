@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
+from .. import dtypes, overrides
+from .._tensor import Tensor, wrap
 from ..autograd.engine import tangents
 from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from ..devices import Kind, kind_of
-from .. import overrides
 from ..op import FAST, OPS, composite, op
-from .._tensor import Tensor, wrap
 from .standard import look, put
 from .views import wrap_dim
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..op import composite, op
 from .._tensor import Tensor
+from ..op import composite, op
 from .views import as_shape, wrap_dim
 
 

@@ -6,9 +6,9 @@ from math import prod
 from typing import Any
 
 from .. import overrides
+from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import composite, op
-from .._tensor import Tensor
 from .matrix import matmul
 from .views import t
 

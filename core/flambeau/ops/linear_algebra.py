@@ -345,7 +345,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead")
     if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
-                           "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")  # fmt: skip
+                           "Note: this function is intended to be used with the output produced by "
+                           "torch.linalg.lu_factor")  # fmt: skip
     if unpack_pivots and bool(((LU_pivots < 1) | (LU_pivots > LU_data.shape[-2])).any()):
         raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the "
                            "result of lu_factor?")  # fmt: skip
@@ -538,7 +539,8 @@ def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tup
 def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
     """The least-squares solution of ``A X = input`` for ``A`` of full rank, and the QR factorization; of old.
 
-    Now ``linalg.lstsq``.  The solution has ``max(m, n)`` rows, as LAPACK's: below the ``n`` that matter, those whose squares add up to the residual.
+    Now ``linalg.lstsq``.  The solution has ``max(m, n)`` rows, as LAPACK's: below the ``n`` that matter, those whose squares
+    add up to the residual.
     """
     from .. import linalg
 

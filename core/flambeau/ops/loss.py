@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor, alias
 from ..op import op
 from ..overrides import wanted
-from .._tensor import Tensor, alias
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
 from .standard import extremes

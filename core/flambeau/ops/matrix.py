@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..op import RECORDED, composite, op
 from .._tensor import Tensor
+from ..op import RECORDED, composite, op
 
 # ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._tensor import Tensor, wrap
 from ..backend import contiguous_strides
 from ..op import RECORDED, composite, op
-from .._tensor import Tensor, wrap
 from ..storage import TypedStorage, UntypedStorage, flat_memory
 from .views import as_shape
 

@@ -9,9 +9,9 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..creation import empty, frombuffer
 from ..op import PUBLIC, composite
-from .._tensor import Tensor
 from .views import wrap_dim
 
 # --- memory -------------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor, alias
 from ..autograd.modes import _grad, no_grad
 from ..op import PUBLIC, op
-from .._tensor import Tensor, alias
 from .formula import formula
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..op import PUBLIC, op
 from .._tensor import Tensor
+from ..op import PUBLIC, op
 from .joining import cat
 
 __all__ = ["constant_pad", "pad"]

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from .. import dtypes
-from ..op import composite, op
 from .._tensor import Tensor
+from ..op import composite, op
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import composite, op
-from .._tensor import Tensor
 from .convolution import kernel_places, pad_space, spread_out, window
 from .formula import formula
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..op import OPS, composite, op, result_type
 from .._tensor import Tensor
+from ..op import OPS, composite, op, result_type
 from .standard import look
 from .views import wrap_dim
 

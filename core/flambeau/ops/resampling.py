@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..op import op
 from .._tensor import Tensor
+from ..op import op
 
 __all__ = ["METHODS", "Taps", "resample"]
 

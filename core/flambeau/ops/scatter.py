@@ -7,8 +7,8 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..op import composite, op
-from .standard import look, overwrite
 from .indexing import _check_gather, _scatter_add, scatter_add
+from .standard import look, overwrite
 from .views import diagonal, wrap_dim
 
 # --- scatter ------------------------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..op import composite
 from .._tensor import Tensor
+from ..op import composite
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 

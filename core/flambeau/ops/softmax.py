@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..op import composite, op
 from .._tensor import Tensor
+from ..op import composite, op
 from .formula import formula
 from .views import wrap_dim
 

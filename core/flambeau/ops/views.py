@@ -7,8 +7,8 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from ..op import composite, op
 from .._tensor import Tensor, alias
+from ..op import composite, op
 from .standard import look, overwrite, put
 
 __all__ = ["as_shape", "inferred_shape", "wrap_dim"]
@@ -153,15 +153,16 @@ def _expand_method(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
     shape, given = as_shape(sizes), self._array.shape
     extra = len(shape) - len(given)
     if extra < 0:
-        raise RuntimeError(f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of sizes "
-                           f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
+        raise RuntimeError(f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of "
+                           f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
                            f"({len(given)})")  # fmt: skip
     result = []
     for dim, size in enumerate(shape):
         old = given[dim - extra] if dim >= extra else 1
         if size == -1:
             if dim < extra:
-                raise RuntimeError(f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing dimension {dim}")
+                raise RuntimeError(f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing "
+                                   f"dimension {dim}")
             size = old
         elif old not in (1, size):
             raise RuntimeError(f"The expanded size of the tensor ({size}) must match the existing size ({old}) at "
@@ -205,8 +206,10 @@ _unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input,
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without the dimensions of length 1: all of them, or those among ``dim`` (an int or a tuple)."""
     shape = input._array.shape
-    dims = range(len(shape)) if dim is None else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
-    return _squeezed(input, tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims))  # type: ignore[no-any-return]
+    dims = range(len(shape)) if dim is None else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list))
+                                                                                          else (dim,))]
+    return _squeezed(input,
+                     tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims))  # type: ignore[no-any-return]
 
 
 @composite
@@ -415,8 +418,8 @@ def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, s
     if isinstance(sections, (tuple, list)):
         sizes = tuple(int(each) for each in sections)
         if sum(sizes) != length or min(sizes, default=0) < 0:
-            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
-                               f"{dim}), but got split_sizes={list(sizes)}")  # fmt: skip
+            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
+                               f"dimension {dim}), but got split_sizes={list(sizes)}")  # fmt: skip
     else:
         step = int(sections)
         if step < 0 or (step == 0 and length):
@@ -510,7 +513,8 @@ def put_view(kind: Any, input: Any, value: Any, view: str, params: tuple[Any, ..
 
 
 view_scatter = op(
-    "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params), public=False, method=False, out=False, backward_name="CopySlices",
+    "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params), public=False,
+    method=False, out=False, backward_name="CopySlices",
     doc="``input`` with what the view operation ``view`` shows of it replaced by ``value``.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
     value=lambda F, g, view, params: getattr(F, view)(g, *params),

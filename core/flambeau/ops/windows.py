@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
+from .._tensor import Tensor
 from ..op import PUBLIC
 from ..signal import windows as shapes
-from .._tensor import Tensor
 
 
 def _window(

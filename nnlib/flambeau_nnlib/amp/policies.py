@@ -52,13 +52,13 @@ def _table(**kinds: frozenset[str]) -> dict[str, str]:
 
 POLICIES: dict[str, dict[str, str]] = {
     "cpu": _table(
-        fast=_PRODUCTS | _names("lstm mkldnn_rnn_layer"),
+        fast=_PRODUCTS | _names("lstm_layer"),
         float32=_CPU_FLOAT32,
         widest=_names("cat concat concatenate index_copy stack"),
     ),
     "cuda": _table(
         fast=_PRODUCTS
-        | _names("addmv addr gru gru_cell lstm lstm_cell mv rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"),
+        | _names("addmv addr gru gru_cell lstm_cell lstm_layer mv rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"),
         float32=_CUDA_FLOAT32,
         widest=_names("""
             addcdiv addcmul atan2 bilinear cat concat concatenate cross dot grid_sample grid_sampler index_put

@@ -45,9 +45,16 @@ class ReduceOp:
 
 
 for _name, _join in {
-    "SUM": torch.add, "AVG": torch.add, "PRODUCT": torch.mul, "MIN": torch.minimum, "MAX": torch.maximum,
-    "BAND": torch.bitwise_and, "BOR": torch.bitwise_or, "BXOR": torch.bitwise_xor, "PREMUL_SUM": torch.add,
-}.items():  # fmt: skip
+    "SUM": torch.add,
+    "AVG": torch.add,
+    "PRODUCT": torch.mul,
+    "MIN": torch.minimum,
+    "MAX": torch.maximum,
+    "BAND": torch.bitwise_and,
+    "BOR": torch.bitwise_or,
+    "BXOR": torch.bitwise_xor,
+    "PREMUL_SUM": torch.add,
+}.items():
     setattr(ReduceOp, _name, ReduceOp(_name, _join, divides=_name == "AVG"))
 
 
@@ -196,8 +203,10 @@ def pack(tensor: Tensor) -> bytes:
 def unpack(data: bytes, like: Tensor) -> Tensor:
     """Bytes as a tensor of the shape, dtype and device of another."""
     if len(data) != like.numel() * like.element_size():
-        raise RuntimeError(f"received {len(data)} bytes for a tensor of shape {list(like.shape)} and {like.dtype}: do all ranks give "
-                           "tensors of one shape and dtype?")  # fmt: skip
+        raise RuntimeError(
+            f"received {len(data)} bytes for a tensor of shape {list(like.shape)} and {like.dtype}: do all ranks give "
+            "tensors of one shape and dtype?"
+        )
     if not data:
         return torch.empty_like(like)
     return torch.frombuffer(bytearray(data), dtype=like.dtype).reshape(like.shape).to(like.device)

@@ -50,8 +50,10 @@ class DeviceMesh:
                 raise KeyError(f"Invalid mesh_dim_name {mesh_dim!r} specified; the mesh has {self.mesh_dim_names}")
             return self.mesh_dim_names.index(mesh_dim)  # type: ignore[union-attr]
         if mesh_dim is None and self.ndim > 1:
-            raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg `mesh_dim` needs to be specified when "
-                               "device_mesh.ndim > 1.")  # fmt: skip
+            raise RuntimeError(
+                f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg `mesh_dim` needs to be specified when "
+                "device_mesh.ndim > 1."
+            )
         return mesh_dim or 0
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
@@ -103,8 +105,10 @@ def init_device_mesh(
                 f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}"
             )
         if len(mesh_dim_names) != len(mesh_shape):
-            raise RuntimeError(f"mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): {len(mesh_dim_names)} "
-                               f"and len(mesh_shape):{len(mesh_shape)}.")  # fmt: skip
+            raise RuntimeError(
+                f"mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): {len(mesh_dim_names)} "
+                f"and len(mesh_shape):{len(mesh_shape)}."
+            )
     ranks = torch.arange(get_world_size())
     if ranks.numel() != torch.Size(mesh_shape).numel():
         raise RuntimeError(f"Mesh shape {tuple(mesh_shape)} does not hold the {ranks.numel()} processes of the job")

@@ -11,8 +11,19 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore", "HashStore", "PrefixStore",
-           "QueueEmptyError", "Store", "TCPStore", "default_timeout"]  # fmt: skip
+__all__ = [
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "FileStore",
+    "HashStore",
+    "PrefixStore",
+    "QueueEmptyError",
+    "Store",
+    "TCPStore",
+    "default_timeout",
+]
 
 default_timeout = timedelta(minutes=30)
 
@@ -189,9 +200,17 @@ class TCPStore(Store):
     """
 
     def __init__(
-        self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False, timeout: timedelta = default_timeout,
-        wait_for_workers: bool = True, multi_tenant: bool = False, master_listen_fd: int | None = None, use_libuv: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        host_name: str,
+        port: int,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: timedelta = default_timeout,
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
+        use_libuv: bool = True,
+    ) -> None:
         super().__init__()
         self.host, self.port, self.timeout = host_name, port, timeout
         self._local = threading.local()

@@ -17,13 +17,41 @@ from .store import FileStore, PrefixStore, Store, TCPStore, default_timeout
 from .transport import Mailbox
 
 __all__ = [
-    "Backend", "BackendConfig", "DebugLevel", "GroupMember", "GroupName", "default_group", "destroy_process_group", "get_backend",
-    "get_backend_config", "get_default_backend_for_device", "get_global_rank", "get_group_rank", "get_node_local_rank",
-    "get_process_group_ranks", "get_rank", "get_world_size", "group", "group_of", "init_process_group", "is_available",
-    "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_ucc_available",
-    "new_group", "new_subgroups", "new_subgroups_by_enumeration", "record_comm", "register_rendezvous_handler", "rendezvous",
-    "shrink_group", "split_group",
-]  # fmt: skip
+    "Backend",
+    "BackendConfig",
+    "DebugLevel",
+    "GroupMember",
+    "GroupName",
+    "default_group",
+    "destroy_process_group",
+    "get_backend",
+    "get_backend_config",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "group_of",
+    "init_process_group",
+    "is_available",
+    "is_backend_available",
+    "is_gloo_available",
+    "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
+    "is_ucc_available",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "record_comm",
+    "register_rendezvous_handler",
+    "rendezvous",
+    "shrink_group",
+    "split_group",
+]
 
 GroupName = NewType("GroupName", str)
 
@@ -155,8 +183,9 @@ def _from_environment(
 ) -> Iterator[tuple[Store, int, int]]:
     def value(name: str) -> str:
         if name not in os.environ:
-            raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "
-                             "not set")  # fmt: skip
+            raise ValueError(
+                f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but not set"
+            )
         return os.environ[name]
 
     rank = int(value("RANK")) if rank < 0 else rank
@@ -184,9 +213,16 @@ _handlers.update(env=_from_environment, tcp=_by_address, file=_by_file)
 
 
 def init_process_group(
-    backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None, world_size: int = -1, rank: int = -1,
-    store: Store | None = None, group_name: str = "", pg_options: Any = None, device_id: Any = None,
-) -> None:  # fmt: skip
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Store | None = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
     """Join the other processes of a job.
 
     Args:
@@ -235,9 +271,15 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
 
 
 def new_group(
-    ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
-    use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None, sort_ranks: bool = True,
-) -> Any:  # fmt: skip
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> Any:
     """A group of some of the processes; all processes have to call this, in the same order.
 
     Raises:
@@ -247,8 +289,9 @@ def new_group(
     world = default_group()
     chosen = list(range(world.size())) if ranks is None else (sorted(ranks) if sort_ranks else list(ranks))
     if len(set(chosen)) != len(chosen) or any(not 0 <= each < world.size() for each in chosen):
-        raise ValueError(f"The new group's ranks {chosen} must be distinct and within the world size {world.size()} set by "
-                         "init_process_group")  # fmt: skip
+        raise ValueError(
+            f"The new group's ranks {chosen} must be distinct and within the world size {world.size()} set by init_process_group"
+        )
     _made += 1
     if world.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER
@@ -259,9 +302,12 @@ def new_group(
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None, backend: str | None = None,
-    pg_options: Any = None, group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:  # fmt: skip
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups that share no process: the one this process is in (or None), and all of them."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -273,9 +319,13 @@ def new_subgroups_by_enumeration(
 
 
 def new_subgroups(
-    group_size: int | None = None, group: Any = None, timeout: timedelta | None = None, backend: str | None = None,
-    pg_options: Any = None, group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:  # fmt: skip
+    group_size: int | None = None,
+    group: Any = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """The processes of a group in groups of so many."""
     if group_size is None:
         group_size = torch.cuda.device_count()
@@ -293,9 +343,13 @@ def new_subgroups(
 
 
 def split_group(
-    parent_pg: Any = None, split_ranks: Sequence[Sequence[int]] | None = None, timeout: timedelta | None = None,
-    pg_options: Any = None, group_desc: str | None = None, backend: Any = None,
-) -> Any:  # fmt: skip
+    parent_pg: Any = None,
+    split_ranks: Sequence[Sequence[int]] | None = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: Any = None,
+) -> Any:
     """The group this process is in, of those that a group is split into; ``split_ranks`` are ranks in it."""
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
@@ -368,8 +422,10 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
         return int(fallback_rank)
-    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
-                       "assuming you are not running in a multi-device context and want the code to run locally instead.")  # fmt: skip
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
+        "assuming you are not running in a multi-device context and want the code to run locally instead."
+    )
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """All of flambeau on this backend."""
 
 import pytest
+
 from flambeau.conformance import run
 
 

@@ -55,8 +55,10 @@ class Library:
 
 
 def compiled(code, names):
-    launchers = "".join(f'extern "C" void launch_{i}(void** args, unsigned grid, unsigned block) {{ run(&{name}, args, grid, block); }}\n'
-                        for i, name in enumerate(names))  # fmt: skip
+    launchers = "".join(
+        f'extern "C" void launch_{i}(void** args, unsigned grid, unsigned block) {{ run(&{name}, args, grid, block); }}\n'
+        for i, name in enumerate(names)
+    )
     source = SHIM + code + LAUNCHER + launchers
     folder = Path(tempfile.gettempdir()) / f"flambeau-kernels-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
@@ -81,8 +83,31 @@ def _matrices(pointer, kind, rows, columns, lead, step, batch):
     return np.lib.stride_tricks.as_strided(flat, (batch, rows, columns), (step * item, item, lead * item))
 
 
-def gemm(handle, turned_a, turned_b, m, n, k, alpha, a, type_a, lead_a, step_a, b, type_b, lead_b, step_b, beta, c, type_c, lead_c,
-         step_c, batch, compute, algorithm):  # fmt: skip
+def gemm(
+    handle,
+    turned_a,
+    turned_b,
+    m,
+    n,
+    k,
+    alpha,
+    a,
+    type_a,
+    lead_a,
+    step_a,
+    b,
+    type_b,
+    lead_b,
+    step_b,
+    beta,
+    c,
+    type_c,
+    lead_c,
+    step_c,
+    batch,
+    compute,
+    algorithm,
+):
     left = (
         _matrices(a, type_a, k, m, lead_a, step_a, batch).swapaxes(1, 2)
         if turned_a

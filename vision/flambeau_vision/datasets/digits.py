@@ -79,7 +79,7 @@ class UCIDigits(VisionDataset):
         held_out = np.arange(len(images)) % 4 == 3
         chosen = ~held_out if self.train else held_out
         stretched = np.rint(images[chosen] * (255 / 16)).astype(np.uint8)
-        return torch.from_numpy(stretched), torch.from_numpy(targets[chosen].astype(np.int64))
+        return torch.tensor(stretched), torch.tensor(targets[chosen].astype(np.int64))
 
     @property
     def class_to_idx(self) -> dict[str, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from flambeau.ops.linear import linear
+from flambeau.overrides import open_to_overrides
 
 from . import activation, attention, distance, loss, margin_loss, normalization, padding, pooling, vision, warping
 from . import dropout as dropping
@@ -30,3 +31,4 @@ from .warping import *  # noqa: F403
 __all__ = ["bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
 for _module in (activation, attention, distance, dropping, embeddings, loss, margin_loss, normalization, padding, pooling, vision, warping):
     __all__ += _module.__all__
+open_to_overrides(globals(), __all__)

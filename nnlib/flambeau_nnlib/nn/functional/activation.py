@@ -10,7 +10,20 @@ import flambeau as torch
 from flambeau import Tensor
 from flambeau.ops import activation as ops
 from flambeau.ops.activation import (
-    celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, logsigmoid, prelu, relu_, rrelu_, selu_, softplus, softshrink,
+    celu_,
+    elu_,
+    gelu,
+    glu,
+    hardshrink,
+    hardtanh_,
+    leaky_relu_,
+    logsigmoid,
+    prelu,
+    relu_,
+    rrelu_,
+    selu_,
+    softplus,
+    softshrink,
     threshold_,
 )  # fmt: skip
 

@@ -40,15 +40,18 @@ def interpolate(
     """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
-            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                             "trilinear")
     sizes, scales = _target(input, size, scale_factor, bool(recompute_scale_factor) or mode == "area")
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as "
+                         "input")
     _check_mode(input.dim(), mode)
     if mode == "lanczos" and (align_corners or not antialias):
-        raise ValueError("Lanczos mode does not support align_corners=True" if align_corners else "Lanczos mode requires antialias=True")
+        raise ValueError("Lanczos mode does not support align_corners=True" if align_corners
+                         else "Lanczos mode requires antialias=True")
     if min(input.shape[2:]) < 1 or min(sizes) < 1:
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({_named(input.shape[2:])}) output "
                            f"({_named(sizes)})")  # fmt: skip
@@ -74,8 +77,8 @@ def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tup
                 "(o1, o2, ...,oK) format."
             )
         if not all(hasattr(each, "__index__") for each in sizes):
-            raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
-                            f"types {[type(each) for each in sizes]}")  # fmt: skip
+            raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
+                            f"size with types {[type(each) for each in sizes]}")  # fmt: skip
         return [int(each) for each in sizes], [None] * len(space)
     scales = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * len(space)
     if len(scales) != len(space):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from numbers import Number
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.ops.recurrent import lstm_layer
 
 from .. import functional as F
 from .. import init
@@ -85,26 +87,52 @@ def rnn_layer(
     `weights` are weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, those that the layer lacks being None.
     """
     gates = input_gates(mode, input, weights)
-    steps = list(gates.unbind(0) if batch_sizes is None else gates.split(batch_sizes))
+    if batch_sizes is None:
+        return rnn_run(mode, gates, state, weights, reverse)
+    runs = split_runs(gates, batch_sizes)
     if reverse:
-        steps.reverse()
-    step, outputs, initial, finished = STEPS[mode], [], state, []
-    state = tuple(part[: len(steps[0])] for part in initial)
-    for gates in steps:
-        running = len(state[0])
-        if len(gates) < running:  # some sequences have ended
-            finished.append(tuple(part[len(gates) :] for part in state))
-            state = tuple(part[: len(gates)] for part in state)
-        elif len(gates) > running:  # backwards, some sequences begin
-            new = tuple(part[running : len(gates)] for part in initial)
+        runs.reverse()
+    outputs, initial, finished = [], state, []
+    state = tuple(part[: runs[0].size(1)] for part in initial)
+    for gates in runs:
+        before, batch = len(state[0]), gates.size(1)
+        if batch < before:  # some sequences have ended
+            finished.append(tuple(part[batch:] for part in state))
+            state = tuple(part[:batch] for part in state)
+        elif batch > before:  # backwards, some sequences begin
+            new = tuple(part[before:batch] for part in initial)
             state = tuple(torch.cat(parts) for parts in zip(state, new, strict=True))
-        state = step(gates, state, weights)
-        outputs.append(state[0])
+        output, state = rnn_run(mode, gates, state, weights, reverse)
+        outputs.append(output.flatten(0, 1))
     if reverse:
         outputs.reverse()
     if finished:
         state = tuple(torch.cat(parts) for parts in zip(state, *reversed(finished), strict=True))
-    return (torch.stack(outputs) if batch_sizes is None else torch.cat(outputs)), state
+    return torch.cat(outputs), state
+
+
+def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
+    """Packed steps as runs `(steps, batch, features)` of one batch size each."""
+    runs = [(sum(1 for _ in equal), batch) for batch, equal in groupby(batch_sizes)]
+    parts = packed.split([steps * batch for steps, batch in runs])
+    return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
+
+
+def rnn_run(
+    mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool
+) -> tuple[Tensor, State]:
+    """Steps of one batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
+    if mode == "LSTM" and weights[4] is None:
+        output, cells = lstm_layer(gates, *state, weights[1], reverse)
+        last = 0 if reverse else -1
+        return output, (output[last], cells[last])
+    step, outputs = STEPS[mode], []
+    for each in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
+        state = step(each, state, weights)
+        outputs.append(state[0])
+    if reverse:
+        outputs.reverse()
+    return torch.stack(outputs), state
 
 
 class RNNBase(Module):

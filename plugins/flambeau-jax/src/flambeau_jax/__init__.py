@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy
+
 from flambeau.backend import Backend, hookimpl
 
 from .kernels import KERNELS

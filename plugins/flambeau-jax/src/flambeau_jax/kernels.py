@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from math import prod
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 __all__ = ["KERNELS"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import array_api_strict
 import numpy
+
 from flambeau.backend import Backend, hookimpl
 
 __all__ = ["StrictBackend"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import array_api_strict as mylibrary
 import numpy
+
 from flambeau.backend import Backend, hookimpl
 
 __all__ = ["MyBackend"]

@@ -176,7 +176,11 @@ def machine(threads: int, versions: Sequence[str]) -> Row:
 def processor() -> str:
     """The processor's name, as well as it can be known."""
     info = Path("/proc/cpuinfo")
-    names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line] if info.exists() else []
+    names = (
+        [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
+        if info.exists()
+        else []
+    )
     return names[0] if names else platform.processor()
 
 

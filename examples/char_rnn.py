@@ -70,7 +70,8 @@ def main():
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             total += loss.item() * len(batch)
-        print(f"epoch {epoch:2d}  loss {total / len(windows):.3f}  ({math.exp(total / len(windows)):.1f} of {len(alphabet)} characters)")
+        print(f"epoch {epoch:2d}  loss {total / len(windows):.3f}  ({math.exp(total / len(windows)):.1f} of {len(alphabet)} "
+              "characters)")
     print(write(model, alphabet, text[:1], args.sample))
 
 

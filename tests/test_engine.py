@@ -307,7 +307,9 @@ def test_static_functions() -> None:
     (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     (gg,) = torch.autograd.grad(g.sum(), x)
     assert g.item() == 24 and gg.item() == 24
-    assert gradcheck(lambda t: Cube.apply(t, 2.0), (leaf(0.5, -1.5),)) and gradgradcheck(lambda t: Cube.apply(t, 2.0), (leaf(0.5),))
+    assert gradcheck(lambda t: Cube.apply(t, 2.0), (leaf(0.5, -1.5),)) and gradgradcheck(
+        lambda t: Cube.apply(t, 2.0), (leaf(0.5),)
+    )
 
 
 def test_functions_of_old() -> None:

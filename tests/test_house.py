@@ -15,7 +15,8 @@ import flambeau
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "core": ("flambeau", {"flambeau", "pluggy", "array_api_compat"}),
-    "backends": ("flambeau_backends", {"flambeau", "flambeau_backends", "numpy", "cupy", "cupyx", "ml_dtypes", "array_api_compat", "cudnn"}),
+    "backends": ("flambeau_backends", {"flambeau", "flambeau_backends", "numpy", "cupy", "cupyx", "ml_dtypes", "array_api_compat",
+                                       "cudnn"}),
     "nnlib": ("flambeau_nnlib", {"flambeau", "flambeau_nnlib", "tqdm", "cffi"}),
     "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
                                    "pycocotools"}),
@@ -61,15 +62,17 @@ def test_core_never_imports_numpy_at_module_level() -> None:
 def in_subprocess(code: str, **environment: str) -> str:
     import os
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_only_the_selected_backend_is_imported() -> None:
     code = ("import flambeau as torch, sys, json; torch.ones(2).sum()\n"
-            "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in ('cupy', 'jax', 'flambeau_nnlib', 'flambeau_vision')"
-            " or m.startswith('flambeau_backends.')]))")  # fmt: skip
+            "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in ('cupy', 'jax', 'flambeau_nnlib', "
+            "'flambeau_vision') or m.startswith('flambeau_backends.')]))")  # fmt: skip
     loaded = set(json.loads(in_subprocess(code, FLAMBEAU_BACKEND="numpy")))
     assert {name.split(".")[1] for name in loaded if name.startswith("flambeau_backends.")} == {"numpy"}
     assert not {name for name in loaded if not name.startswith("flambeau_backends.")}

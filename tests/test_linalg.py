@@ -173,6 +173,23 @@ def test_solutions_solve(n, dtype):
     close(H @ LA.ldl_solve(*LA.ldl_factor(H), B), B.expand(2, n, 3), 1e-8)
 
 
+def test_without_scipy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.linalg", None)
+    A, B = random(2, 40, 40), random(40, 3)
+    P, L, U = LA.lu(A)
+    close(P @ L @ U, A)
+    close(A @ LA.lu_solve(*LA.lu_factor(A), B), B.expand(2, 40, 3), 1e-8)
+    with pytest.raises(RuntimeError, match=r"pip install flambeau\[linalg\]"):
+        LA.ldl_factor(A)
+
+
+def test_zero_on_the_diagonal_of_a_triangle():
+    A = eye(40)
+    A[3, 3] = 0
+    X = LA.solve_triangular(A, torch.ones(40, 1).double(), upper=True)
+    assert X[3] == INF and X[10] == 1
+
+
 def test_least_squares_meets_the_normal_equations():
     A, B = random(2, 5, 3), random(2, 5, 2)
     X, residuals, rank, values = LA.lstsq(A, B, driver="gelsd")

@@ -166,7 +166,13 @@ def test_gradients(name):
     layer = getattr(nn, name)(2, 3, bidirectional=True).double()
     x = torch.randn(3, 2, 2, dtype=torch.float64, requires_grad=True)
     weights = list(layer.parameters())
-    assert torch.autograd.gradcheck(lambda x, *_: layer(x)[0], (x, *weights))
+
+    def run(x, *_):
+        output, state = layer(x)
+        return output, *(state if isinstance(state, tuple) else (state,))
+
+    assert torch.autograd.gradcheck(run, (x, *weights))
+    assert torch.autograd.gradgradcheck(run, (x, *weights), fast_mode=True)
 
 
 def test_gradients_of_packed_input():
@@ -210,6 +216,7 @@ def test_names_and_shapes_of_parameters():
             "hx and cx should also be 3-D but got (2-D, 2-D) tensors",
         ),
         (lambda: nn.RNN(3, 4)(torch.ones(2, 3, dtype=torch.float64)), ValueError, "does not match weight dtype"),
+        (lambda: nn.LSTM(3, 4)(torch.ones(0, 2, 3)), RuntimeError, "Expected sequence length to be larger than 0"),
         (lambda: nn.RNN(3, 4, nonlinearity="sin"), ValueError, "Unknown nonlinearity 'sin'"),
         (lambda: nn.GRU(3, 4, proj_size=2), ValueError, "proj_size argument is only supported for LSTM"),
         (lambda: nn.LSTM(3, 4, proj_size=4), ValueError, "proj_size has to be smaller than hidden_size"),

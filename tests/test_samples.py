@@ -13,7 +13,11 @@ checker = Checker()
 
 
 def named(table):
-    return [pytest.param(each, id=f"{family}-{number}-{each.name}") for family, found in table.items() for number, each in enumerate(found)]
+    return [
+        pytest.param(each, id=f"{family}-{number}-{each.name}")
+        for family, found in table.items()
+        for number, each in enumerate(found)
+    ]
 
 
 def samples_for(check):

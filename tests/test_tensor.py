@@ -234,7 +234,11 @@ def test_device_objects() -> None:
     assert torch.device("cpu") != torch.device("cpu:0") and torch.device(torch.device("cpu")) == torch.device("cpu")
     assert len({torch.device("cpu"), torch.device("cpu")}) == 1
     assert pickle.loads(pickle.dumps(torch.device("cuda:1"))) == torch.device("cuda:1")
-    for wrong, error in (("nosuch", "Expected one of cpu, cuda"), ("cpu:x", "Invalid device string"), ("cuda:-1", "Invalid device string")):
+    for wrong, error in (
+        ("nosuch", "Expected one of cpu, cuda"),
+        ("cpu:x", "Invalid device string"),
+        ("cuda:-1", "Invalid device string"),
+    ):
         with pytest.raises(RuntimeError, match=error):
             torch.device(wrong)
     with torch.device("cpu"):
@@ -273,7 +277,9 @@ def test_to_in_all_forms() -> None:
     assert x.to(torch.float32) is x and x.to("cpu") is x and x.to(torch.float32, copy=True) is not x
     assert x.to(torch.int64).dtype is torch.int64 and x.to("cpu", torch.float64).dtype is torch.float64
     assert x.to(torch.zeros(1, dtype=torch.int8)).dtype is torch.int8
-    assert x.double().dtype is torch.float64 and x.half().float().dtype is torch.float32 and x.type_as(x.long()).dtype is torch.int64
+    assert (
+        x.double().dtype is torch.float64 and x.half().float().dtype is torch.float32 and x.type_as(x.long()).dtype is torch.int64
+    )
     y = torch.ones(2, dtype=torch.float64, requires_grad=True)
     y.float().sum().backward()
     assert y.grad is not None and y.grad.dtype is torch.float64

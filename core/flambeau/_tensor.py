@@ -49,7 +49,9 @@ class Tensor(Members):
     _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
     _grad: Tensor | None
     _storage: Storage | None  # shared with views; made when first needed
-    _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # what it is a view of: (tensor, operation, parameters, recorded)
+    _view: (
+        tuple[Tensor, Any, tuple[Any, ...], bool | str] | None
+    )  # what it is a view of: (tensor, operation, parameters, recorded)
     _inference = False
     _has_hooks = False  # on a leaf: some are to be called when its gradient is complete
     name: str | None = None
@@ -270,7 +272,8 @@ class Tensor(Members):
                 raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
                                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size")  # fmt: skip
             if value.dtype is not self.dtype:
-                raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'. "
+                raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype "
+                                   f"'{self.dtype}'. "
                                    "Please ensure that the gradient and the tensor have the same dtype")  # fmt: skip
             if value.device != self.device:
                 raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
@@ -337,8 +340,8 @@ class Tensor(Members):
         if self._view is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
                                "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
-                               "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to "
-                               "the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")  # fmt: skip
+                               "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
+                               "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")  # fmt: skip
         self._node, self._requires_grad = None, False
         return self
 

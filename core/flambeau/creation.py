@@ -219,8 +219,8 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
     try:
         own = home.dtype_of(array)
     except KeyError:
-        raise TypeError(f"can't convert np.ndarray of type {array.dtype}. The only supported types are: float64, float32, float16, "
-                        "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.") from None  # fmt: skip
+        raise TypeError(f"can't convert np.ndarray of type {array.dtype}. The only supported types are: float64, float32, "
+                        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.") from None  # fmt: skip
     made = wrap(array, kind_of(own, Device(home.device_type)))
     return _converted(made, kind_of(dtype or own, kind_device), copy=False)
 
@@ -232,7 +232,9 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tens
     return _from_data(data, dtype, device, copy=None)
 
 
-def asarray(obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """``obj`` as a tensor, sharing memory if possible (``copy=None``), never (True), or always (False: ValueError)."""
     made = tensor(obj, dtype=dtype, device=device) if copy and not isinstance(obj, Tensor) else as_tensor(obj, dtype, device)
     if isinstance(obj, Tensor):
@@ -262,9 +264,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not ndarray.flags.writeable:
         import warnings
 
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
-                      "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or "
-                      "make it writable before converting it to a tensor.", stacklevel=2)  # fmt: skip
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+                      "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+                      "data or make it writable before converting it to a tensor.", stacklevel=2)  # fmt: skip
     return _from_array(ndarray, None, "cpu", None)
 
 
@@ -292,8 +294,8 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     if offset < 0 or offset >= size:
         raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1")
     if count < 0 and (size - offset) % dtype.itemsize:
-        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
-                         f"({dtype.itemsize})")  # fmt: skip
+        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+                         f"size ({dtype.itemsize})")  # fmt: skip
     if count > 0 and offset + count * dtype.itemsize > size:
         raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
                          f"greater than actual buffer length ({size} bytes)")  # fmt: skip
@@ -400,7 +402,8 @@ def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: 
 
 zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of ``input``.", _xp_filled("zeros"))
 ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of ``input``.", _xp_filled("ones"))
-empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of ``input``.", _xp_filled("empty"))
+empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of ``input``.",
+                   _xp_filled("empty"))
 
 
 def full(
@@ -433,7 +436,9 @@ def full_like(
     return _finish(wrap(array, kind), requires_grad)
 
 
-def scalar_tensor(s: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, **ignored: Any
+) -> Tensor:
     """A 0-d tensor of the default dtype."""
     return full((), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
 
@@ -480,10 +485,13 @@ def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Dtype | None = N
     import warnings
 
     warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).", stacklevel=2)  # fmt: skip
+                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+                  stacklevel=2)  # fmt: skip
     start, end = (0, start) if end is None else (start, end)
     kind = _kind(dtype, options.pop("device", None))
-    return _progression(kind, start, step, math.floor((end - start) / step) + 1, options.get("out"), options.get("requires_grad", False))
+    return _progression(
+        kind, start, step, math.floor((end - start) / step) + 1, options.get("out"), options.get("requires_grad", False)
+    )
 
 
 def _progression(kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool) -> Tensor:
@@ -558,7 +566,9 @@ for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
     _new_filled(_name, _factory)
 
 
-def _new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+def _new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None, **options: Any
+) -> Tensor:
     """``torch.full(size, fill_value)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
     return full(size, fill_value, dtype=kind.dtype, device=kind.device, **options)
@@ -570,7 +580,9 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, device: 
     return tensor(data, dtype=kind.dtype, device=kind.device, **options)
 
 
-def _new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+def _new_empty_strided(
+    self: Tensor, size: Any, stride: Any, dtype: Dtype | None = None, device: Any = None, **options: Any
+) -> Tensor:
     """``torch.empty_strided(size, stride)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
     return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, **options)

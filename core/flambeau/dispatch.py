@@ -293,7 +293,9 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
             broadcast_shapes(*(each.shape for each in arrays))
         except RuntimeError as mismatch:
             return mismatch
-    if op.name.startswith("bitwise_") and any(isinstance(each, Tensor) and each.dtype.category > dtypes.INTEGER for each in tensors):
+    if op.name.startswith("bitwise_") and any(
+        isinstance(each, Tensor) and each.dtype.category > dtypes.INTEGER for each in tensors
+    ):
         return NotImplementedError(f'"{op.name}_cpu" not implemented for \'{result_dtype(tensors).legacy_name}\'')
     if type(error) in (IndexError, TypeError):
         return error

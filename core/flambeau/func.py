@@ -52,7 +52,9 @@ _ALWAYS = (True,)
 class _Reverse:
     """A function that has been called with fresh leaves, and what is needed to differentiate it."""
 
-    def __init__(self, func: Callable[..., Any], diff_args: Any, rebuild: Callable[[Any], tuple[Any, ...]], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, func: Callable[..., Any], diff_args: Any, rebuild: Callable[[Any], tuple[Any, ...]], kwargs: dict[str, Any]
+    ) -> None:
         outside = _grad.get()
         primals, self.spec = flatten(diff_args)
         self.running = [True]
@@ -169,8 +171,8 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, structure = flatten(cotangents)
         if structure != spec:
-            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {structure.drawn()}, primal output: {spec.drawn()}")  # fmt: skip
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                               f"function. cotangents: {structure.drawn()}, primal output: {spec.drawn()}")  # fmt: skip
         if create_graph is None:
             create_graph = _grad.get() and (outside or any(each._requires_grad for each in weights))
         return call.gradients(outputs, weights, create_graph, retain_graph)
@@ -205,8 +207,8 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, st
     inputs, spec = flatten(_sliced(primals, chosen))
     directions, structure = flatten(tangents)
     if spec != structure:
-        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
-                           f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
+        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals "
+                           f"is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
                            f"structure {structure}")  # fmt: skip
     for name, values in (("primals", inputs), ("tangents", directions)):
         if not values:
@@ -236,8 +238,8 @@ def _unpacked(dual: Tensor, level: Any, strict: bool) -> tuple[Tensor, Tensor]:
     if tangent is not None:
         return forward_ad.primal_of(dual, level), tangent
     if strict:
-        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
-                           "with strict=True.")  # fmt: skip
+        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                           "allowed with strict=True.")  # fmt: skip
     return dual, _zeros_like(dual)
 
 
@@ -265,8 +267,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         for index, (each, primal) in enumerate(zip(given, expected, strict=True)):
             for what in ("shape", "device", "dtype"):
                 if getattr(each, what) != getattr(primal, what):
-                    raise RuntimeError(f"tangent:{index} with {what} {getattr(each, what)} in flattened pytree doesn't match the {what} "
-                                       f"{getattr(primal, what)} of the corresponding primal.")  # fmt: skip
+                    raise RuntimeError(f"tangent:{index} with {what} {getattr(each, what)} in flattened pytree doesn't match "
+                                       f"the {what} {getattr(primal, what)} of the corresponding primal.")  # fmt: skip
         pairs = [(each, tangent) for each, tangent in zip(pulled, given, strict=True) if each._requires_grad]
         pushed = autograd.grad([each for each, _ in pairs], weights, [each for _, each in pairs], retain_graph=True,
                                allow_unused=True)  # fmt: skip
@@ -431,7 +433,8 @@ def _check_outputs(what: str, outputs: Sequence[Any]) -> None:
 def _refuse_complex(name: str, tree: Any, place: str) -> None:
     for index, each in enumerate(flatten(tree)[0]):
         if isinstance(each, Tensor) and each.is_complex():
-            raise RuntimeError(f"{name}: Expected all {place}s to be real but received complex tensor at flattened {place} idx: {index}")
+            raise RuntimeError(f"{name}: Expected all {place}s to be real but received complex tensor at flattened {place} "
+                               f"idx: {index}")
 
 
 # --- modules ------------------------------------------------------------------------------------------------------
@@ -480,12 +483,16 @@ class _Swapped:
         given = dict(replacements)
         if tie_weights:
             by_tensor = {id(own[name]): value for name, value in replacements.items() if name in own}
-            given |= {name: by_tensor[id(tensor)] for name, tensor in own.items() if id(tensor) in by_tensor and name not in given}
+            given |= {
+                name: by_tensor[id(tensor)] for name, tensor in own.items() if id(tensor) in by_tensor and name not in given
+            }
         missing = [name for name in own if name not in given]
         if strict and (unexpected or missing):
             problems = [f"Unexpected key(s): {', '.join(unexpected)}."] * bool(unexpected)
             problems += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
-            raise RuntimeError(f"Error(s) in loading parameters and buffers for {type(module).__name__}:\n\t" + "\n\t".join(problems))
+            raise RuntimeError(
+                f"Error(s) in loading parameters and buffers for {type(module).__name__}:\n\t" + "\n\t".join(problems)
+            )
         self.module = module
         self.given = {name: value for name, value in given.items() if name in own}
 
@@ -519,7 +526,9 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if not all(type(each) is type(models[0]) for each in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = {name: _stacked([dict(each.named_parameters())[name] for each in models]) for name, _ in models[0].named_parameters()}
+    parameters = {
+        name: _stacked([dict(each.named_parameters())[name] for each in models]) for name, _ in models[0].named_parameters()
+    }
     buffers = {name: _stacked([dict(each.named_buffers())[name] for each in models]) for name, _ in models[0].named_buffers()}
     return parameters, buffers
 
@@ -553,10 +562,11 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         RuntimeError: ``remove`` is neither ``"mutations"`` nor ``"mutations_and_views"``.
     """
     if remove not in ("mutations", "mutations_and_views"):
-        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
-                           "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced with "
-                           "their out-of-place equivalents.\n     remove='mutations_and_views': In addition to the above, all "
-                           "aliasing operators {view} will be replaced with their non-aliasing counterparts, {view}_copy.\n")  # fmt: skip
+        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid "
+                           "options are:\n     remove='mutations': all inplace and out= operators will be removed from the "
+                           "program, and replaced with their out-of-place equivalents.\n     remove='mutations_and_views': In "
+                           "addition to the above, all aliasing operators {view} will be replaced with their non-aliasing "
+                           "counterparts, {view}_copy.\n")  # fmt: skip
 
     @functools.wraps(func)
     def called(*args: Any, **kwargs: Any) -> Any:

@@ -207,7 +207,18 @@ def op(
     return made
 
 
-_OPTIONS = {"apart", "real_is_identity", "view", "results", "result_promotions", "many", "out", "signature", "joint", "backward_name"}
+_OPTIONS = {
+    "apart",
+    "real_is_identity",
+    "view",
+    "results",
+    "result_promotions",
+    "many",
+    "out",
+    "signature",
+    "joint",
+    "backward_name",
+}
 
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -746,8 +757,10 @@ from .dispatch import dispatch, explain, tuple_of_tensors  # noqa: E402  (needs 
 from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(
-    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original, recover=recover,
-    several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save, save_output=save_output,
+    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
+    recover=recover,
+    several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save,
+    save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
     tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind,
 )  # fmt: skip

@@ -191,9 +191,9 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
             return result
         asked.append(f"tensor subclass {type(each)}")
     listed = "".join(f"\n  - {each}" for each in asked)
-    raise TypeError(f"Multiple dispatch failed for '{resolve_name(public_api) or _plain_name(public_api)}'; all __torch_function__ "
-                    f"handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running with "
-                    "TORCH_LOGS=not_implemented")  # fmt: skip
+    raise TypeError(f"Multiple dispatch failed for '{resolve_name(public_api) or _plain_name(public_api)}'; all "
+                    f"__torch_function__ handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running "
+                    "with TORCH_LOGS=not_implemented")  # fmt: skip
 
 
 def _plain_name(function: Any) -> str:
@@ -324,7 +324,9 @@ def prepare_subclass(cls: type) -> None:
         return
     for name, attribute in vars(Tensor).items():
         alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
-        if (name.startswith("_") and name not in _OFFERED_DUNDERS and not (alias and name.startswith("__"))) or name in _NOT_OFFERED:
+        if (
+            name.startswith("_") and name not in _OFFERED_DUNDERS and not (alias and name.startswith("__"))
+        ) or name in _NOT_OFFERED:
             continue
         if next(each for each in cls.__mro__ if name in vars(each)) is not Tensor:
             continue
@@ -387,13 +389,17 @@ def _source(made: Any) -> str:
     has_out = body is not made.__wrapped__
     declared, given, named, required = _parameters(body, key)
     if has_out:
-        extra = ["out=None"] if any(each.startswith("*") and not each.startswith("**") for each in declared) else ["*", "out=None"]
+        extra = (
+            ["out=None"] if any(each.startswith("*") and not each.startswith("**") for each in declared) else ["*", "out=None"]
+        )
         end = len(declared) - (1 if declared and declared[-1].startswith("**") else 0)
         declared[end:end] = extra
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     condition = " and ".join(tests) or "DIRECT"
-    keywords = [f"{name}={name}" for name in named if not name.startswith("**")] + [name for name in named if name.startswith("**")]
+    keywords = [f"{name}={name}" for name in named if not name.startswith("**")] + [
+        name for name in named if name.startswith("**")
+    ]
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
     return (f"def {made.__name__}({', '.join(declared)}):\n"
             f"    if {condition}{' and out is None' if has_out else ''}:\n"
@@ -433,7 +439,9 @@ def _parameters(function: Callable[..., Any], key: int) -> tuple[list[str], list
     return declared, given, named, required
 
 
-def _offer(public: Callable[..., Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+def _offer(
+    public: Callable[..., Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+) -> Any:
     """Offer a call to whoever may override it; compute it if there is nobody."""
     given = kwargs if out is None else {**kwargs, "out": out}
     relevant = _relevant([*args, *given.values()])
@@ -459,7 +467,9 @@ def _as_called(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     if len(args) == len(defaults):
         while args and args[-1] is defaults[len(args) - 1]:
             args = args[:-1]
-    return args, {name: value for name, value in kwargs.items() if name not in parameters or parameters[name].default is not value}
+    return args, {
+        name: value for name, value in kwargs.items() if name not in parameters or parameters[name].default is not value
+    }
 
 
 def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str]) -> None:

@@ -13,7 +13,8 @@ MISSPELLED = [
      "the next backward goes through the same graph, which every PyTorch has freed by then"),
     ("summary", "x + y || torch.add(x, y)", "x + y; torch.add(x, y)", "'||' is prose for 'or'"),
     ("summary", "        [4.5000, 4.5000]])", "#        [4.5000, 4.5000]])", "second line of a comment"),
-    ("summary", "          torch.nn.Linear(D_in, H),\n          torch.nn.ReLU(),\n          torch.nn.Linear(H, D_out),\n        )",
+    ("summary", "          torch.nn.Linear(D_in, H),\n          torch.nn.ReLU(),\n          torch.nn.Linear(H, D_out),\n       "
+                " )",
      "", "the rest of a statement that is commented out"),
     ("reference", "input = (Variable(torch.randn(20,20).double(), requires_grad=True),)",
      "input = (Variable(torch.randn(20,20).double(), requires_grad=True), "
@@ -29,6 +30,7 @@ GIVEN = [
     ("summary", "torch.add(x, y, out=result)", "result = torch.empty(5, 3)"),
     ("summary", "z = x.view(-1, 8)", "x = torch.rand(4, 4)"),
     ("summary", "x.item()", "x = torch.rand(1)"),
-    ("reference", "model = torchvision.models.resnet18", "import torch, torchvision\nimport torch.nn as nn, torch.optim as optim"),
+    ("reference", "model = torchvision.models.resnet18", "import torch, torchvision\nimport torch.nn as nn, torch.optim as "
+                                                         "optim"),
     ("reference", "# Inherit from Function", "from torch.autograd import Function, Variable"),
 ]  # fmt: skip

@@ -11,12 +11,21 @@ import flambeau as ours  # noqa: E402
 from flambeau.conformance.samples import bad_calls, families  # noqa: E402
 from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
 
-PYTORCH_FAILS = {"as_strided_scatter", "floor_divide", "nn.functional.hardsigmoid", "vander"}  # its gradients raise, or differ from finite differences
+PYTORCH_FAILS = {
+    "as_strided_scatter",
+    "floor_divide",
+    "nn.functional.hardsigmoid",
+    "vander",
+}  # its gradients raise, or differ from finite differences
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
 
 
 def named(table):
-    return [pytest.param(each, id=f"{family}-{number}-{each.name}") for family, found in table.items() for number, each in enumerate(found)]
+    return [
+        pytest.param(each, id=f"{family}-{number}-{each.name}")
+        for family, found in table.items()
+        for number, each in enumerate(found)
+    ]
 
 
 def tensors_of(torch, sample, dtype):

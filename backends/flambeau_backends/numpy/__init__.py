@@ -14,7 +14,18 @@ from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
 from . import threads
-from . import kernels, kernels_activation, kernels_conv, kernels_linalg, kernels_nn, kernels_norm, kernels_pool, kernels_recurrent, kernels_softmax, kernels_special  # noqa: F401
+from . import (
+    kernels,
+    kernels_activation,
+    kernels_conv,
+    kernels_linalg,
+    kernels_nn,
+    kernels_norm,
+    kernels_pool,
+    kernels_recurrent,
+    kernels_softmax,
+    kernels_special,
+)  # noqa: F401
 
 __all__ = ["NumpyBackend"]
 

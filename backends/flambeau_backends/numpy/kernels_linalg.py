@@ -35,8 +35,34 @@ def linalg_eigvalsh(A: Any) -> Any:
     return np.linalg.eigvalsh(A)
 
 
+# --- LAPACK by way of SciPy ---------------------------------------------------------------------------------------
+
+_WORTHWHILE = 32  # the size from which LAPACK, a matrix at a time, beats NumPy on the whole batch (and SciPy's import)
+
+
+def _lapack(routine: str, like: Any) -> Any:
+    """The LAPACK routine for the dtype of an array; None where SciPy is not installed."""
+    try:
+        from scipy.linalg import get_lapack_funcs
+    except ImportError:
+        return None
+    return get_lapack_funcs((routine,), (like,))[0]
+
+
 @kernel
 def linalg_lu_factor_ex(A: Any) -> Any:
+    factor = _lapack("getrf", A) if min(A.shape[-2:]) >= _WORTHWHILE else None
+    if factor is None:
+        return _lu_by_columns(A)
+    LU, info = np.empty_like(A), np.empty(A.shape[:-2], np.int64)
+    pivots = np.empty((*A.shape[:-2], min(A.shape[-2:])), np.int64)
+    for index in np.ndindex(A.shape[:-2]):
+        LU[index], swaps, info[index] = factor(A[index])
+        pivots[index] = swaps + 1
+    return LU, pivots, info
+
+
+def _lu_by_columns(A: Any) -> Any:
     """Elimination in place, a column at a time, for the whole batch."""
     LU = A.reshape(prod(A.shape[:-2]), *A.shape[-2:]).copy()
     batch, rows, columns = LU.shape
@@ -56,21 +82,36 @@ def linalg_lu_factor_ex(A: Any) -> Any:
     return LU.reshape(A.shape), pivots.reshape(*A.shape[:-2], count), info.reshape(A.shape[:-2])
 
 
-def _lapack(routine: str, like: Any) -> Any:
-    try:
-        from scipy.linalg import get_lapack_funcs
-    except ImportError as error:
-        raise RuntimeError("the LDL factorization on the CPU needs SciPy: pip install flambeau[linalg]") from error
-    return get_lapack_funcs((routine,), (like,))[0]
+@kernel
+def linalg_solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool = False) -> Any:
+    solve = _lapack("trtrs", A) if A.shape[-1] >= _WORTHWHILE and B.size else None
+    if solve is None:
+        return _solve_triangular(A, B, upper, unitriangular)
+    made = np.empty_like(B)
+    for index in np.ndindex(B.shape[:-2]):
+        # the transpose of a row-major matrix is what LAPACK reads without a copy
+        made[index], info = solve(A[index].T, B[index], lower=upper, trans=1, unitdiag=unitriangular)
+        if info:  # a zero on the diagonal, by which LAPACK does not divide
+            return _solve_triangular(A, B, upper, unitriangular)
+    return made
 
 
-def _flavour(A: Any, hermitian: bool) -> str:
-    return "he" if hermitian and np.iscomplexobj(A) else "sy"
+def _solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool) -> Any:
+    from flambeau.linalg.factors import solve_triangular_forward
+
+    return solve_triangular_forward(np, A, B, upper, unitriangular)
+
+
+def _symmetric(step: str, A: Any, hermitian: bool) -> Any:
+    routine = _lapack(("he" if hermitian and np.iscomplexobj(A) else "sy") + step, A)
+    if routine is None:
+        raise RuntimeError("the LDL factorization on the CPU needs SciPy: pip install flambeau[linalg]")
+    return routine
 
 
 @kernel
 def linalg_ldl_factor_ex(A: Any, hermitian: bool = False) -> Any:
-    factor = _lapack(_flavour(A, hermitian) + "trf", A)
+    factor = _symmetric("trf", A, hermitian)
     LD, pivots, info = np.empty_like(A), np.empty(A.shape[:-1], np.int64), np.empty(A.shape[:-2], np.int64)
     for index in np.ndindex(A.shape[:-2]):
         made, swaps, info[index] = factor(A[index], lower=1)
@@ -80,7 +121,7 @@ def linalg_ldl_factor_ex(A: Any, hermitian: bool = False) -> Any:
 
 @kernel
 def linalg_ldl_solve(LD: Any, B: Any, pivots: Any, hermitian: bool = False) -> Any:
-    solve = _lapack(_flavour(LD, hermitian) + "trs", LD)
+    solve = _symmetric("trs", LD, hermitian)
     made = np.empty_like(B)
     for index in np.ndindex(B.shape[:-2]):
         made[index] = solve(LD[index], pivots[index], B[index], lower=1)[0]

@@ -72,7 +72,9 @@ def max_pool_backward(
     if np.isnan(out).any():
         return _at_indices(g, input, window_size, stride, padding, dilation, size)
     padded = _padded(input, window_size, stride, padding, dilation, size, np.nan)  # nothing equals what is in the padding
-    tiled = tuple(stride) == tuple(window_size) and padded.shape[2:] == tuple(n * k for n, k in zip(size, window_size, strict=True))
+    tiled = tuple(stride) == tuple(window_size) and padded.shape[2:] == tuple(
+        n * k for n, k in zip(size, window_size, strict=True)
+    )
     made = np.empty(padded.shape, g.dtype) if tiled else np.zeros(padded.shape, g.dtype)
     for part in _chunks(padded):
         free = np.ones(g[part].shape, bool)
@@ -118,7 +120,14 @@ KERNELS.update(avg_pool1d_windows=_avg_pool, avg_pool2d_windows=_avg_pool, avg_p
 
 @kernel
 def avg_pool_backward(
-    input: Any, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+    input: Any,
+    space: Sizes,
+    window_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    size: Sizes,
+    count_padding: bool,
+    divisor: int | None,
 ) -> Any:
     ones = (1,) * len(size)
     share = input / pooling.window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, input.dtype)

@@ -113,15 +113,17 @@ def grad(
                      is_grads_batched, materialize_grads)  # fmt: skip
         return dict(zip(given, found, strict=True))  # type: ignore[return-value]
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
-                      "parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
     outputs, inputs = _sequence(outputs), _inputs("`inputs` argument to `grad()`", inputs)
     if is_grads_batched:
         from .functional import batched_grad
 
         return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     retain = bool(create_graph if retain_graph is None else retain_graph)
-    result = engine.run(_roots(outputs, grad_outputs), retain_graph=retain, create_graph=create_graph, inputs=inputs, capture=True)
+    result = engine.run(
+        _roots(outputs, grad_outputs), retain_graph=retain, create_graph=create_graph, inputs=inputs, capture=True
+    )
     assert result is not None
     if materialize_grads:
         result = [_zeros_like(each, create_graph) if g is None else g for g, each in zip(result, inputs, strict=True)]
@@ -202,8 +204,8 @@ def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
         raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
                            f"has a shape of {Size(shape)}.")  # fmt: skip
     if (weight._kind.dtype.category == dtypes.COMPLEX) != (kind.dtype.category == dtypes.COMPLEX):
-        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                           f"grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                           f"dtype: grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
                            f"{kind.dtype}.")  # fmt: skip
     return edge, weight
 

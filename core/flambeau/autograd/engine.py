@@ -386,8 +386,8 @@ class Task:
             if replaced is not None:
                 made = tuple(replaced) if isinstance(replaced, (tuple, list)) else (replaced,)
                 if len(made) != len(node.edges):
-                    raise RuntimeError(f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(made)}, but "
-                                       f"expected {len(node.edges)})")  # fmt: skip
+                    raise RuntimeError(f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(made)}, "
+                                       f"but expected {len(node.edges)})")  # fmt: skip
         return made
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:

@@ -120,7 +120,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ValueError: one of the two is not floating-point or complex.
     """
     if not levels:
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "
+                           "first.")
     for what, each in (("primal", tensor), ("tangent", tangent)):
         if not (each.is_floating_point() or each.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
@@ -150,9 +151,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     """Let ``tensor`` carry ``tangent``."""
     if tangent._array.shape != tensor._array.shape:
-        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                           f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-                           f"{list(tangent.shape)}.")  # fmt: skip
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+                           f"is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
+                           f"size {list(tangent.shape)}.")  # fmt: skip
     _set(tensor, level, tangent)
 
 
@@ -233,7 +234,9 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
             table[level] = tangent
 
 
-def propagate(level: Level, tensors: Sequence[Any], compute: Callable[[], Any], derive: Callable[[list[Any], Any], Sequence[Any]]) -> Any:
+def propagate(
+    level: Level, tensors: Sequence[Any], compute: Callable[[], Any], derive: Callable[[list[Any], Any], Sequence[Any]]
+) -> Any:
     """``compute()`` without the level's tangents, and then what ``derive(tangents, result)`` says are the results' tangents."""
     from .._tensor import Tensor
 
@@ -284,7 +287,9 @@ def push_forward(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], give
     inputs = [each for each in weights if each._requires_grad]
     if not roots or not inputs:
         return nothing
-    record = _grad.get() and any(each is not None and each._requires_grad for each in (*tensors, *given) if hasattr(each, "_kind"))
+    record = _grad.get() and any(
+        each is not None and each._requires_grad for each in (*tensors, *given) if hasattr(each, "_kind")
+    )
     found = iter(engine.run(roots, create_graph=record, inputs=inputs, capture=True) or ())
     return [next(found) if each._requires_grad else None for each in weights]
 

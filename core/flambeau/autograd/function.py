@@ -282,8 +282,8 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
         return
     given, wanted = gradient._array.shape, engine.shape_of(edge)
     if given != wanted and not engine.is_expansion(given, wanted):
-        raise RuntimeError(f"Function {name} returned an invalid gradient at index {position} - got {list(given)} but expected shape "
-                           f"compatible with {list(wanted)}")  # fmt: skip
+        raise RuntimeError(f"Function {name} returned an invalid gradient at index {position} - got {list(given)} but expected "
+                           f"shape compatible with {list(wanted)}")  # fmt: skip
 
 
 # --- a call -------------------------------------------------------------------------------------------------------
@@ -331,9 +331,9 @@ def _batch_of(ctx: Function, args: tuple[Any, ...]) -> Level | None:
     if type(ctx).vmap is Function.vmap:
         return None
     if type(ctx).generate_vmap_rule:
-        raise RuntimeError(f"You tried to vmap over {type(ctx).__name__}, but it has both generate_vmap_rule=True and an overriden vmap "
-                           "staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap staticmethod to avoid "
-                           "ambiguity. For more details, please see "
+        raise RuntimeError(f"You tried to vmap over {type(ctx).__name__}, but it has both generate_vmap_rule=True and an "
+                           "overriden vmap staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap "
+                           "staticmethod to avoid ambiguity. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")  # fmt: skip
     levels = [level for each in args if isinstance(each, Tensor) for level in levels_of(each._kind)]
     return max(levels, key=lambda each: each.number, default=None)
@@ -418,7 +418,8 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
         results.append(each)
     if node is not None:
         node.outputs = tuple(metadata)
-        node.kind, node.shape = next(((each[0], each[1]) for each in metadata if each is not None), (None, ()))  # type: ignore[assignment]
+        node.kind, node.shape = next(((each[0], each[1]) for each in metadata if each is not None),
+                                     (None, ()))  # type: ignore[assignment]
     return results
 
 
@@ -587,8 +588,8 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
     elif isinstance(value, dict):
         yield from _tensors_in(list(value.values()), keep_none)
     elif value is not None:
-        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {type(value).__name__}. Accepted types: "
-                         "Tensors, or lists/tuples of them")  # fmt: skip
+        raise ValueError(f"Auto nesting doesn't know how to process an input object of type {type(value).__name__}. Accepted "
+                         "types: Tensors, or lists/tuples of them")  # fmt: skip
 
 
 def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:

@@ -16,7 +16,9 @@ from .modes import enable_grad, is_grad_enabled, set_grad_enabled
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), v^T J)``: the product of a vector and the Jacobian of ``func``.
 
     Args:
@@ -30,14 +32,17 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor([1., 1.]), tensor([1., 2.]))
     """
     call = _Call("vjp", func, inputs, create_graph, strict)
-    weights = call.vector(v, call.outputs, call.single_output, "The vector v can only be None if the user-provided function returns a "
+    weights = call.vector(v, call.outputs, call.single_output, "The vector v can only be None if the user-provided function "
+                                                               "returns a "
                           "single Tensor with a single element.")  # fmt: skip
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = call.filled(_gradients(call.outputs, call.inputs, weights, create_graph), call.inputs, "back")
     return call.results(found, call.single_input)
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), J v)``: the product of the Jacobian of ``func`` and a vector; the arguments are those of :func:`vjp`.
 
     >>> import flambeau as torch
@@ -45,7 +50,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     (tensor([1., 1.]), tensor([1., 2.]))
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
-    tangents = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided function "
+    tangents = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided "
+                                                              "function "
                            "is a single Tensor with a single element.")  # fmt: skip
     with enable_grad():  # the gradients are linear in the weights, so their derivative by the weights is J
         weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.outputs)
@@ -56,7 +62,9 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return call.results(found, call.single_output)
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), v^T H)``: the product of a vector and the Hessian of ``func``, which returns one number.
 
     >>> import flambeau as torch
@@ -69,7 +77,9 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return call.results(found, call.single_input)
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """``(func(*inputs), H v)``: as :func:`vhp`, which is faster and, the Hessian being symmetric, gives the same."""
     call, jacobian, v = _first_derivative("hvp", func, inputs, v, create_graph, strict)
     with enable_grad():
@@ -82,7 +92,8 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def _first_derivative(name: str, func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[_Call, Any, Any]:
     call = _Call(name, func, inputs, create_graph, strict)
-    weights = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided function "
+    weights = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided "
+                                                             "function "
                           "is a single Tensor with a single element.")  # fmt: skip
     if not call.single_output:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
@@ -120,8 +131,8 @@ def jacobian(
         return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
     call = _Call("jacobian", func, inputs, create_graph, strict)
     if vectorize and strict:
-        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
-                           "either set `strict=False` or `vectorize=False`.")  # fmt: skip
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
+                           "together. Please either set `strict=False` or `vectorize=False`.")  # fmt: skip
     with enable_grad():
         rows = _all_rows if vectorize else _row_by_row
         made = [tuple(part.reshape(each.shape + given.shape) for part, given in zip(parts, call.inputs, strict=True))
@@ -140,11 +151,11 @@ def _row_by_row(call: _Call) -> list[list[Any]]:
             found = _gradients((element,), call.inputs, None, call.create_graph, retain_graph=True)
             for j, (place, each, given) in enumerate(zip(rows, found, call.inputs, strict=True)):
                 if each is None and call.strict:
-                    raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not allowed in "
-                                       "strict mode.")  # fmt: skip
+                    raise RuntimeError(f"Output {i} of the user-provided function is independent of input {j}. This is not "
+                                       "allowed in strict mode.")  # fmt: skip
                 if each is not None and call.strict and call.create_graph and not each.requires_grad:
-                    raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
-                                       "strict mode when create_graph=True.")  # fmt: skip
+                    raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. This is not "
+                                       "allowed in strict mode when create_graph=True.")  # fmt: skip
                 place.append(torch.zeros_like(given) if each is None else each)
         made.append([torch.stack(place) if place else given.new_zeros((0, *given.shape))
                      for place, given in zip(rows, call.inputs, strict=True)])  # fmt: skip
@@ -290,8 +301,8 @@ class _Call:
                 raise RuntimeError(_INDEPENDENT[stage].format(index))
             if each is not None and self.strict and self.create_graph and not each.requires_grad:
                 what = "hessian" if "double" in stage else "jacobian"
-                raise RuntimeError(f"The {what} of the user-provided function is independent of input {index}. This is not allowed in "
-                                   "strict mode when create_graph=True.")  # fmt: skip
+                raise RuntimeError(f"The {what} of the user-provided function is independent of input {index}. This is not "
+                                   "allowed in strict mode when create_graph=True.")  # fmt: skip
             made.append(torch.zeros_like(other) if each is None else each)
         return tuple(made)
 
@@ -315,8 +326,8 @@ _NOT_DIFFERENTIABLE = {
                 "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
                 "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
                 "example).",
-    "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not "
-                   "allowed in strict mode.",
+    "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is "
+                   "not allowed in strict mode.",
     "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
                "differentiable manner from the input when running in strict mode.",
 }  # fmt: skip
@@ -338,7 +349,8 @@ def _tensors(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     for index, each in enumerate(values):
         if not isinstance(each, torch.Tensor):
             where = f"given {what} has" if single else f"value at index {index} has"
-            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type {type(each)}.")
+            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} type "
+                            f"{type(each)}.")
     return single, values
 
 
@@ -346,19 +358,32 @@ def _unpacked(values: Any, single: bool) -> Any:
     return values[0] if single else tuple(values)
 
 
-def _gradients(outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, create_graph: bool, **options: Any) -> tuple[Any, ...]:
+def _gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, create_graph: bool, **options: Any
+) -> tuple[Any, ...]:
     """``autograd.grad`` of those outputs that have a gradient."""
     pairs = [(each, weight) for each, weight in zip(outputs, weights or (None,) * len(outputs), strict=True)
              if each is not None and each.requires_grad]  # fmt: skip
     if not pairs:
         return (None,) * len(inputs)
     return torch.autograd.grad(
-        [each for each, _ in pairs], inputs, [weight for _, weight in pairs], create_graph=create_graph, allow_unused=True, **options
+        [each for each, _ in pairs],
+        inputs,
+        [weight for _, weight in pairs],
+        create_graph=create_graph,
+        allow_unused=True,
+        **options,
     )
 
 
 def batched_grad(
-    outputs: Sequence[Any], inputs: Sequence[Any], weights: Any, retain_graph: Any, create_graph: bool, allow_unused: Any, materialize: bool
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    weights: Any,
+    retain_graph: Any,
+    create_graph: bool,
+    allow_unused: Any,
+    materialize: bool,
 ) -> tuple[Any, ...]:
     """``grad`` for a batch of weights at once."""
     weights = (weights,) if isinstance(weights, torch.Tensor) else tuple(weights)
@@ -372,10 +397,10 @@ def batched_grad(
 
     for index, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
         if tuple(weight.shape[1:]) != tuple(output.shape):
-            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
-                               "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-                               f"mismatch was detected: grad_output[{index}] has a shape of {weight.shape[1:]} and "
-                               f"output[{index}] has a shape of {output.shape}. If you only want some tensors in `grad_output` to be "
-                               "considered batched, consider using vmap.")  # fmt: skip
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                               "dimension. The sizes of the remaining dimensions are expected to match the shape of "
+                               f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
+                               f"{weight.shape[1:]} and output[{index}] has a shape of {output.shape}. If you only want some "
+                               "tensors in `grad_output` to be considered batched, consider using vmap.")  # fmt: skip
     found = iter(torch.vmap(pull)(*weights))
     return tuple(None if index in unused else next(found) for index in range(len(inputs)))

@@ -191,7 +191,8 @@ class _Check:
     """One call of ``gradcheck``.  A Jacobian has a row per element of the input and a column per element of the output."""
 
     def __init__(
-        self, func: Callable[..., Any], inputs: Tensors, eps: float, atol: float, rtol: float, nondet_tol: float, check_dtypes: bool,
+        self, func: Callable[..., Any], inputs: Tensors, eps: float, atol: float, rtol: float, nondet_tol: float,
+        check_dtypes: bool,
         fast: bool,
     ) -> None:  # fmt: skip
         self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
@@ -274,8 +275,8 @@ class _Check:
         for one, other in zip(above, below, strict=True):
             if one.shape != other.shape or one.dtype != other.dtype:
                 what = "shape" if one.shape != other.shape else "dtype"
-                raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {self.eps}, "
-                                     f"but got: {what}s {getattr(one, what)} and {getattr(other, what)}.")  # fmt: skip
+                raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed by "
+                                     f"{self.eps}, but got: {what}s {getattr(one, what)} and {getattr(other, what)}.")  # fmt: skip
         return [(one - other) / (2 * self.eps) for one, other in zip(above, below, strict=True)]
 
     def analytical_jacobians(self, output: Any) -> list[Any]:
@@ -303,9 +304,9 @@ class _Check:
             if one.shape != target.shape:
                 raise GradcheckError("Analytical gradient has incorrect size")
             if one.numel() and bool((one - other).abs().max() > self.nondet_tol):
-                raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                                     "gives different values, although analytical gradient matches numerical gradient.The "
-                                     f"tolerance for nondeterminism was {self.nondet_tol}.")  # fmt: skip
+                raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output "
+                                     "multiple times gives different values, although analytical gradient matches numerical "
+                                     f"gradient.The tolerance for nondeterminism was {self.nondet_tol}.")  # fmt: skip
         return found
 
     def compare_projections(self, func: Callable[..., Any], outputs: Tensors, prefix: Callable[[int], str]) -> None:
@@ -352,7 +353,8 @@ class _Check:
                     with forward_ad.dual_level():
                         inputs = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.inputs]
                         inputs[index] = forward_ad.make_dual(inputs[index], direction)
-                        duals = [each for each, o in zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)), strict=True)
+                        duals = [each for each, o in zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)),
+                                                         strict=True)
                                  if isinstance(o, torch.Tensor) and o.requires_grad]  # fmt: skip
                         tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
                     self.compare_tangents(j, numerical, tangents, "imaginary" if part == 1j else "real", target.is_complex())
@@ -403,7 +405,8 @@ class _Check:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
         for index, (one, other) in enumerate(zip(found, expected, strict=True)):
             if not torch.allclose(one, other):
-                raise GradcheckError(f"{where.format(index)}\ngot:\n{one}\n\nexpected:\n{other}\n\nBatched and single gradients differ.")
+                raise GradcheckError(f"{where.format(index)}\ngot:\n{one}\n\nexpected:\n{other}\n\nBatched and single "
+                                     "gradients differ.")
 
     def proportional_to_grad_output(self) -> None:
         """Zero weights give zero gradients, of the right type and shape."""
@@ -434,7 +437,8 @@ class _Check:
             except RuntimeError as error:
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
             if any(each is not None and bool((each != 0).any()) for each in gradients):
-                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or "
+                                     "zero.")
 
 
 class _CutOff(Function):

@@ -149,8 +149,8 @@ class saved_tensors_hooks:
             packed = self.pack_hook(tensor)
         if tensor._version != version:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                               "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
-                               "an issue if you need to perform in-place operations on the input to a pack hook.")  # fmt: skip
+                               "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
+                               "open an issue if you need to perform in-place operations on the input to a pack hook.")  # fmt: skip
         return (_Packed(packed, self.unpack_hook, tensor),)
 
 
@@ -174,7 +174,8 @@ class _Packed:
         with no_grad():
             found = self.unpack_hook(self.packed)
         if not isinstance(found, Tensor):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}")
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                            f"{type(found).__name__}")
         made: Tensor = alias(found)
         if self.index is not None:
             made._node = node if node.outputs is None else Output(node, self.index)

@@ -115,8 +115,8 @@ class BatchedArray:
         put(self, index, value)
 
     def __bool__(self) -> bool:
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-                           "that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")  # fmt: skip
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+                           "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")  # fmt: skip
 
     def _no_number(self) -> Any:
         raise RuntimeError("vmap: a batched array is not one number")
@@ -526,7 +526,8 @@ def _refuse(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def refuse_dynamic(name: str) -> Any:
-    raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over {name}. "
+    raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+                       f"{name}. "
                        "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")  # fmt: skip
 
 

@@ -78,9 +78,9 @@ class BatchedBackend(Backend):
     def item(self, array: Any) -> Any:
         if array.raw.size == 1:
             return self.inner.item(array.raw)
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-                           "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "
-                           "inside PyTorch internals, please file a bug report.")  # fmt: skip
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() "
+                           "on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring "
+                           "somewhere inside PyTorch internals, please file a bug report.")  # fmt: skip
 
     def truth(self, array: Any) -> bool:
         if array.raw.size == 1:
@@ -138,7 +138,10 @@ class BatchedKind(Kind):
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         kernel, kinds = self.F._kind[name] if self.F._kind is not self else super().__missing__(name)
-        entry = self[name] = self.table[name] = kernel, tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds)
+        entry = self[name] = self.table[name] = (
+            kernel,
+            tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds),
+        )
         return entry
 
     def _own(self, kind: Kind) -> Kind:

@@ -10,10 +10,10 @@ from ..dtypes import dtype
 __all__ = ["VMAP_WRITES_TO_ALL", "BatchDevice", "Level", "active", "levels_of"]
 
 VMAP_WRITES_TO_ALL = (
-    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try "
-    "to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the PyTorch framework, "
-    "please file a bug report instead."
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+    "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+    "Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the "
+    "PyTorch framework, please file a bug report instead."
 )
 
 

@@ -31,7 +31,10 @@ class BatchedGenerator:
         sampler = getattr(self._generator, name)
 
         def draw(first: Any, *args: Any, **kwargs: Any) -> BatchedArray:
-            given = [self._xp.spread(each, self._hidden_with(each)) if isinstance(each, BatchedArray) else each for each in (first, *args)]
+            given = [
+                self._xp.spread(each, self._hidden_with(each)) if isinstance(each, BatchedArray) else each
+                for each in (first, *args)
+            ]
             if isinstance(first, tuple):
                 given[0] = self._hidden + first
             return self._xp.made(sampler(*given, **kwargs))

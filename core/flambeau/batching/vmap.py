@@ -68,11 +68,11 @@ class _Call:
         """The size of the batch, and the leaves of the arguments with the batch dimension of each, checked."""
         given = f"vmap({self.name}, in_dims={self.in_dims}, ...)(<inputs>): "
         if not isinstance(self.in_dims, (int, tuple)):
-            raise ValueError(f"{given}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
-                             f"got: {type(self.in_dims)}.")  # fmt: skip
+            raise ValueError(f"{given}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
+                             f"inputs, got: {type(self.in_dims)}.")  # fmt: skip
         if not args:
-            raise ValueError(f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
-                             "over a function with no inputs. The latter is unsupported.")  # fmt: skip
+            raise ValueError(f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
+                             "to vmap over a function with no inputs. The latter is unsupported.")  # fmt: skip
         leaves, spec = flatten(args)
         dims = broadcast_prefix(self.in_dims, spec)
         if dims is None:
@@ -85,11 +85,11 @@ class _Call:
             if not isinstance(dim, int):
                 raise ValueError(f"{given}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
             if not isinstance(each, Tensor):
-                raise ValueError(f"{given}Got in_dim={dim} for an input but the input is of type {type(each)}. We cannot vmap over "
-                                 "non-Tensor arguments, please use None as the respective in_dim")  # fmt: skip
+                raise ValueError(f"{given}Got in_dim={dim} for an input but the input is of type {type(each)}. We cannot vmap "
+                                 "over non-Tensor arguments, please use None as the respective in_dim")  # fmt: skip
             if not -each.ndim <= dim < each.ndim:
-                raise ValueError(f"{given}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {each.ndim} so "
-                                 f"expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}.")  # fmt: skip
+                raise ValueError(f"{given}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+                                 f"{each.ndim} so expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}.")  # fmt: skip
             dims[index] = dim % each.ndim
             sizes.append(each.shape[dim])
         if not sizes:
@@ -118,11 +118,12 @@ class _Call:
             dims = dims[0]
         found = broadcast_prefix(dims, spec)
         if found is None:
-            raise ValueError(f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the structure of "
-                             f"`outputs`. out_dims has structure {flatten(self.out_dims)[1]} but outputs has structure {spec}.")  # fmt: skip
+            raise ValueError(f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the "
+                             f"structure of `outputs`. out_dims has structure {flatten(self.out_dims)[1]} but outputs has "
+                             f"structure {spec}.")  # fmt: skip
         if not all(each is None or isinstance(each, int) for each in found):
-            raise ValueError(f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python collection of "
-                             "ints representing where in the outputs the vmapped dimension should appear.")  # fmt: skip
+            raise ValueError(f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
+                             "collection of ints representing where in the outputs the vmapped dimension should appear.")  # fmt: skip
         return found
 
     def outside(self, result: Any, level: Level, dim: int | None) -> Any:
@@ -132,8 +133,8 @@ class _Call:
                 raise ValueError(f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None")
             return result
         if not isinstance(result, Tensor):
-            raise ValueError(f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(result)}. Did you mean to "
-                             "set out_dims= to None for output?")  # fmt: skip
+            raise ValueError(f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(result)}. Did "
+                             "you mean to set out_dims= to None for output?")  # fmt: skip
         limit = result.ndim + 1
         if not -limit <= dim < limit:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")

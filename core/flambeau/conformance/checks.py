@@ -13,7 +13,13 @@ from .samples.sample import Bad, Input, Sample, find, replaced
 
 __all__ = ["CHECKS", "Checker"]
 
-TOLERANCES = {"float64": (1e-9, 1e-11), "complex128": (1e-9, 1e-11), "float32": (2e-5, 2e-6), "complex64": (2e-5, 2e-6), "float16": (6e-3, 4e-3)}
+TOLERANCES = {
+    "float64": (1e-9, 1e-11),
+    "complex128": (1e-9, 1e-11),
+    "float32": (2e-5, 2e-6),
+    "complex64": (2e-5, 2e-6),
+    "float16": (6e-3, 4e-3),
+}
 SHAPES: Sequence[Sequence[tuple[int, ...]]] = (  # for functions of up to three numbers: 0-d, empty, broadcast
     [(), (), ()], [(0,), (0,), (0,)], [(2, 0, 3), (1, 0, 1), (3,)], [(), (3,), (2, 1)], [(4, 1, 2), (3, 1), (1, 1, 2)],
 )  # fmt: skip
@@ -139,7 +145,9 @@ class Checker:
         for got, wanted, rule in zip(made, expected, rules, strict=True):
             assert got.dtype.name == result_dtype(rule, dtype), f"{dtype} gave {got.dtype.name}, not {result_dtype(rule, dtype)}"
             with self.np.errstate(all="ignore"):
-                self._close(got, self.np.asarray(wanted).astype(got.dtype), dtype, sample.atol, f"{dtype}{[a.shape for a in arrays]}")
+                self._close(
+                    got, self.np.asarray(wanted).astype(got.dtype), dtype, sample.atol, f"{dtype}{[a.shape for a in arrays]}"
+                )
 
     def _close(self, got: Any, wanted: Any, dtype: str, atol: float, what: str) -> None:
         assert got.shape == wanted.shape, f"shape {got.shape}, not {wanted.shape}: {what}"
@@ -165,7 +173,10 @@ class Checker:
     def _forms(self, sample: Sample, expected: Sequence[Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
         function, method = find(torch, sample.name), sample.name.removeprefix("Tensor.")
         if sample.method and "." not in method and hasattr(torch.Tensor, method):
-            yield "method", lambda x, *args, **kwargs: getattr(x, method)(*args, **kwargs) if is_tensor(x) else function(x, *args, **kwargs)
+            yield (
+                "method",
+                lambda x, *args, **kwargs: getattr(x, method)(*args, **kwargs) if is_tensor(x) else function(x, *args, **kwargs),
+            )
         if sample.inplace and sample.method and "." not in method and hasattr(torch.Tensor, f"{method}_"):
             yield "in place", lambda x, *args, **kwargs: _in_place(x, f"{method}_", expected, args, kwargs)
         if takes_out(function):
@@ -190,7 +201,10 @@ class Checker:
             made = _of_floats(sample)(*tensors)
         results = made if isinstance(made, tuple) else (made,)
         rng = self.np.random.default_rng(1)
-        return [torch.tensor(rng.uniform(-1, 1, each.shape), dtype=each.dtype, device=self.device).requires_grad_() for each in results]
+        return [
+            torch.tensor(rng.uniform(-1, 1, each.shape), dtype=each.dtype, device=self.device).requires_grad_()
+            for each in results
+        ]
 
 
 def is_tensor(value: Any) -> bool:

@@ -8,13 +8,13 @@ tensor([0.8000, 1.4000])
 
 from __future__ import annotations
 
+from ..overrides import open_to_overrides
 from .checks import LinAlgError
 from .decompositions import cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, householder_product, qr, svd, svdvals
 from .factors import ldl_factor, ldl_factor_ex, ldl_solve, lu, lu_factor, lu_factor_ex, lu_solve, solve_triangular
 from .norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from .products import cross, diagonal, matmul, matrix_exp, matrix_power, multi_dot, vander, vecdot
 from .solves import det, inv, inv_ex, lstsq, pinv, slogdet, solve, solve_ex, tensorinv, tensorsolve
-from ..overrides import open_to_overrides
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

@@ -13,7 +13,7 @@ from .checks import broadcast_matrices, check_floating, check_matrix, check_same
 
 __all__ = [
     "ldl_factor", "ldl_factor_ex", "ldl_solve", "lu", "lu_arrays", "lu_factor", "lu_factor_ex", "lu_solve", "permutation",
-    "solve_lower", "solve_triangular", "solve_with_lu", "triangular",
+    "solve_lower", "solve_triangular", "solve_triangular_forward", "solve_with_lu", "triangular",
 ]  # fmt: skip
 
 # --- triangular systems -------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ def _substitute(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
     return xp.concat(rows, axis=-2) if rows else B
 
 
-def _solve_triangular_forward(xp: Any, A: Any, B: Any, /, upper: bool, unitriangular: bool = False) -> Any:
+def solve_triangular_forward(xp: Any, A: Any, B: Any, /, upper: bool, unitriangular: bool = False) -> Any:
     if not upper:
         return solve_lower(xp, A, B, unitriangular)
     flipped = solve_lower(xp, xp.flip(A, axis=(-2, -1)), xp.flip(B, axis=-2), unitriangular)
@@ -59,7 +59,7 @@ def _solve_triangular_grad(F: Any, g: Any, A: Any, out: Any, upper: bool, unitri
 
 
 triangular = op(
-    "linalg_solve_triangular", _solve_triangular_forward, promote="match", public=False, method=False, out=False,
+    "linalg_solve_triangular", solve_triangular_forward, promote="match", public=False, method=False, out=False,
     joint=_solve_triangular_grad,
 )  # fmt: skip
 
@@ -145,7 +145,7 @@ def row_order(xp: Any, pivots: Any, rows: int) -> Any:
 def solve_with_lu(xp: Any, LU: Any, pivots: Any, B: Any) -> Any:
     """``X`` in ``A X = B``, on arrays; a zero pivot gives infinities and NaN, no error."""
     permuted = take_rows(xp, B, row_order(xp, pivots, LU.shape[-1]))
-    return _solve_triangular_forward(xp, LU, solve_lower(xp, LU, permuted, True), True)
+    return solve_triangular_forward(xp, LU, solve_lower(xp, LU, permuted, True), True)
 
 
 def _permutation_forward(xp: Any, input: Any, pivots: Any, /, rows: int) -> Any:

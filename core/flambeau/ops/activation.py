@@ -14,8 +14,10 @@ from .formula import formula
 from .pointwise import relu, sigmoid
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh",
-    "hardtanh_", "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "mish_", "prelu", "relu6", "relu6_", "relu_", "rrelu", "rrelu_",
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_",
+    "hardtanh",
+    "hardtanh_", "leaky_relu", "leaky_relu_", "logsigmoid", "mish", "mish_", "prelu", "relu6", "relu6_", "relu_", "rrelu",
+    "rrelu_",
     "selu", "selu_", "silu", "silu_", "softplus", "softshrink", "threshold", "threshold_",
 ]  # fmt: skip
 

@@ -27,8 +27,8 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
     """The size asked for, None standing for the input's own."""
     if input.ndim not in (n + 1, n + 2):
         if n == 1:
-            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
-                               f"checking arguments for {name})")  # fmt: skip
+            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' "
+                               f"(while checking arguments for {name})")  # fmt: skip
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
     if len(sizes) != n:
@@ -69,7 +69,9 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
 
 def _averaging(like: Tensor, length: int, count: int) -> Tensor:
     """The matrix whose columns take the means of the windows."""
-    columns = [[1 / (stop - start) if start <= i < stop else 0.0 for start, stop in _windows(length, count)] for i in range(length)]
+    columns = [
+        [1 / (stop - start) if start <= i < stop else 0.0 for start, stop in _windows(length, count)] for i in range(length)
+    ]
     return tensor(columns, dtype=like.dtype, device=like.device).reshape(length, count)
 
 

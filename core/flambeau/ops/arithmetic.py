@@ -88,7 +88,8 @@ mul = op(
 
 _div = op(
     "div", lambda xp, input, other: xp.divide(input, other),
-    promote="float", public=False, method=False, dunders=("__truediv__", "__rtruediv__", "__itruediv__", "__div__", "__rdiv__", "__idiv__"),
+    promote="float", public=False, method=False, dunders=("__truediv__", "__rtruediv__", "__itruediv__", "__div__", "__rdiv__",
+                                                          "__idiv__"),
     input=lambda F, g, other: g / F.conj(other),
     other=lambda F, g, input, other: -g * F.conj(input / other / other),
 )  # fmt: skip

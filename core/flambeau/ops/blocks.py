@@ -70,7 +70,9 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @composite
-def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None) -> Any:
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> Any:
     """Views of parts of ``dim``: so many of nearly equal size, or cut at the indices."""
     given = next(each for each in (indices_or_sections, indices, sections) if each is not None)
     if not input.ndim:
@@ -90,8 +92,8 @@ def _split_along(name: str, axis: int) -> None:
         given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
         least = max(axis + 1, 1)
         if input.ndim < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "
-                               f"with {input.ndim} dimensions!")  # fmt: skip
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a "
+                               f"tensor with {input.ndim} dimensions!")  # fmt: skip
         dim = 0 if name == "hsplit" and input.ndim == 1 else axis
         if isinstance(given, int) and input.shape[dim] % given:
             raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
@@ -115,8 +117,8 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
     dim = 0 if input.ndim == 1 else 1
     if isinstance(given, int) and input.shape[dim] % given:
-        raise RuntimeError(f"torch.hsplit attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is "
-                           f"not divisible by the split_size {given}!")  # fmt: skip
+        raise RuntimeError(f"torch.hsplit attempted to split along dimension {dim}, but the size of the dimension "
+                           f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
     return tensor_split(input, given, dim)
 
 
@@ -259,7 +261,8 @@ Tensor.fill_diagonal_ = _fill_diagonal_  # type: ignore[method-assign, assignmen
 def _triangle_indices(name: str, keep: Any) -> None:
     def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
         grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
-        return keep(grid[1] - grid[0], offset).expand(row, col).nonzero().t().contiguous().to(dtype or dtypes.int64)  # type: ignore
+        return keep(grid[1] - grid[0], offset).expand(row,
+                                                      col).nonzero().t().contiguous().to(dtype or dtypes.int64)  # type: ignore
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"

@@ -21,9 +21,18 @@ def _ordered(xp: Any, array: Any) -> Any:
 eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "``input == other``, element by element.")
 ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "``input != other``.", "not_equal")
 lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "``input < other``.", "less")
-le = _compare("le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "``input <= other``.", "less_equal")
-gt = _compare("gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), "``input > other``.", "greater")
-ge = _compare("ge", lambda xp, input, other: xp.greater_equal(_ordered(xp, input), _ordered(xp, other)), "``input >= other``.", "greater_equal")
+le = _compare(
+    "le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "``input <= other``.", "less_equal"
+)
+gt = _compare(
+    "gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), "``input > other``.", "greater"
+)
+ge = _compare(
+    "ge",
+    lambda xp, input, other: xp.greater_equal(_ordered(xp, input), _ordered(xp, other)),
+    "``input >= other``.",
+    "greater_equal",
+)
 
 
 # --- the larger, the smaller, the chosen --------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from math import prod
 from typing import Any
 
 from .. import overrides
+from .._tensor import Tensor
 from ..autograd.modes import _grad
 from ..dispatch import _c_name as c_name
 from ..op import composite, op
-from .._tensor import Tensor
 from .padding import constant_pad
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
@@ -264,13 +264,19 @@ def _check_kernel_fits(given: Sizes, kernel: Sizes, padding: Sizes, dilation: Si
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
     if any(r > n for r, n in zip(reach, padded, strict=True)):
         sizes = [" x ".join(map(str, each)) for each in (padded, reach)]
-        raise RuntimeError(f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size can't "
-                           "be greater than actual input size")  # fmt: skip
+        raise RuntimeError(f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size "
+                           "can't be greater than actual input size")  # fmt: skip
 
 
 @composite(method=False)
 def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """Convolve ``(N, C, L)`` or ``(C, L)`` with a weight of shape ``(C_out, C / groups, K)``; see :func:`conv2d`."""
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
@@ -278,7 +284,13 @@ def conv1d(
 
 @composite(method=False)
 def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """Convolve ``(N, C, H, W)`` or ``(C, H, W)`` with a weight of shape ``(C_out, C / groups, KH, KW)``.
 
@@ -297,7 +309,13 @@ def conv2d(
 
 @composite(method=False)
 def conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Tensor:
     """Convolve ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C_out, C / groups, KD, KH, KW)``; see :func:`conv2d`."""
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)

@@ -153,11 +153,11 @@ def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Seq
     if given and max(given) > time:
         raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(given)} {_WHILE}")
     if targets.ndim == 1 and sum(wanted) != targets.shape[0]:
-        raise RuntimeError(f"Expected tensor to have size {sum(wanted)} at dimension 0, but got size {targets.shape[0]} for argument "
-                           f"#2 'targets' {_WHILE}")  # fmt: skip
-    if targets.ndim == 2 and wanted and max(wanted) > targets.shape[1]:
-        raise RuntimeError(f"Expected tensor to have size at least {max(wanted)} at dimension 1, but got size {targets.shape[1]} for "
+        raise RuntimeError(f"Expected tensor to have size {sum(wanted)} at dimension 0, but got size {targets.shape[0]} for "
                            f"argument #2 'targets' {_WHILE}")  # fmt: skip
+    if targets.ndim == 2 and wanted and max(wanted) > targets.shape[1]:
+        raise RuntimeError(f"Expected tensor to have size at least {max(wanted)} at dimension 1, but got size "
+                           f"{targets.shape[1]} for argument #2 'targets' {_WHILE}")  # fmt: skip
 
 
 def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int) -> list[list[int]]:

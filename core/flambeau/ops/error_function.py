@@ -47,7 +47,9 @@ def _near_zero(x: Any) -> Any:
 def scaled_tail(xp: Any, x: Any) -> Any:
     """``exp(x**2) * erfc(x)`` of numbers from 1 on."""
     middle, inverse = xp.clip(x, 1.0, 8.0), 1 / xp.clip(x, 8.0, math.inf)
-    far = inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])  # the quotient of the powers of x, without overflow
+    far = (
+        inverse * polynomial(inverse, _R[::-1]) / polynomial(inverse, _S[::-1])
+    )  # the quotient of the powers of x, without overflow
     return xp.where(x < 8, polynomial(middle, _P) / polynomial(middle, _Q), far)
 
 

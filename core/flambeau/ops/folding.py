@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..op import op
 from .._tensor import Tensor
+from ..op import op
 from .convolution import kernel_places, output_size, pad_space, spread_out, window
 
 __all__ = ["fold", "unfold"]
@@ -82,8 +82,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     size = output_size(input.shape[-2:], kernel, stride, padding, dilation)
     if min(size) < 1:
         raise RuntimeError(f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={kernel}, dilation={dilation}, "
-                           f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must "
-                           "be at least one.")  # fmt: skip
+                           f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components "
+                           "must be at least one.")  # fmt: skip
     if input.ndim == 3:
         return _unfold(input.unsqueeze(0), *geometry).squeeze(0)
     return _unfold(input, *geometry)
@@ -94,8 +94,8 @@ def fold(
 ) -> Tensor:
     """Columns ``(N, C * KH * KW, windows)`` put back as windows of ``(N, C, *output_size)``, summed where they overlap."""
     if input.ndim not in (2, 3):
-        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
-                           f"input, but got: {list(input.shape)}")  # fmt: skip
+        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+                           f"for input, but got: {list(input.shape)}")  # fmt: skip
     space = _pair("output_size", output_size)
     geometry = _geometry(kernel_size, dilation, padding, stride)
     batched = input if input.ndim == 3 else input.unsqueeze(0)

@@ -18,7 +18,8 @@ from .views import wrap_dim
 
 def _getitem(name: str, backward_name: str) -> Any:
     return op(
-        name, lambda xp, input, /, index: look(xp, input, index), view=True, public=False, method=False, backward_name=backward_name,
+        name, lambda xp, input, /, index: look(xp, input, index), view=True, public=False, method=False,
+        backward_name=backward_name,
         input=lambda F, g, input_shape, index: F.getitem_backward(g, input_shape, index),
     )  # fmt: skip
 
@@ -163,8 +164,8 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
         if item._array.shape != given:
             for offset, (wanted, size) in enumerate(zip(item._array.shape, given, strict=False)):
                 if wanted != size:
-                    raise IndexError(f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of the "
-                                     f"indexed tensor {list(tensor.shape)} at index {dim + offset}")  # fmt: skip
+                    raise IndexError(f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of "
+                                     f"the indexed tensor {list(tensor.shape)} at index {dim + offset}")  # fmt: skip
             raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
         return item.to(tensor.device)._array, True, item.ndim
     if type(item._kind) is not Kind:  # differs along a batch
@@ -277,8 +278,8 @@ def _set_problem(tensor: Tensor, index: Any, value: Tensor, error: Exception) ->
         return RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                             "location. Please clone() the tensor before performing the operation.")  # fmt: skip
     place = list(tensor._kind.F.index(tensor._array, index).shape)
-    return RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
-                        f"{place}")  # fmt: skip
+    return RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
+                        f"shape {place}")  # fmt: skip
 
 
 def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
@@ -368,8 +369,8 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for each in range(input.ndim):
         if each != dim and index.shape[each] > input.shape[each]:
-            raise RuntimeError(f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than self "
-                               f"{list(input.shape)} apart from dimension {dim}")  # fmt: skip
+            raise RuntimeError(f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger "
+                               f"than self {list(input.shape)} apart from dimension {dim}")  # fmt: skip
     smallest, largest = index._kind.backend.extremes(index._array) if index.numel() else (0, -1)
     if smallest < 0 or largest >= input.shape[dim]:
         bad = largest if largest >= input.shape[dim] else smallest
@@ -437,7 +438,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if isinstance(value, Tensor):
         if value.ndim:
-            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                               "dimension(s).")
         value = value.to(input.dtype)
     elif dtypes.promotion_of_scalar(type(value)).category > input.dtype.category:
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name}_t without overflow")

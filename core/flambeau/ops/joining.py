@@ -66,8 +66,8 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for axis, (a, b) in enumerate(zip(first, shape, strict=True)):
             if a != b and axis != dim:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
-                                   f"tensor number {position} in the list.")  # fmt: skip
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} "
+                                   f"for tensor number {position} in the list.")  # fmt: skip
     return _cat(kept, dim=dim)
 
 

@@ -198,7 +198,9 @@ def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: i
     return safe, xp.reshape(xp.take(weight, xp.reshape(safe, (-1,))), safe.shape) * xp.astype(counted, like.dtype)
 
 
-def _nll_loss_forward(xp: Any, input: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100) -> Any:
+def _nll_loss_forward(
+    xp: Any, input: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
     safe, weights = _class_weights(xp, input, target, weight, ignore_index)
     picked = -xp.squeeze(xp.take_along_axis(input, xp.expand_dims(safe, axis=1), axis=1), axis=1)
     losses = xp.where(weights == 0, xp.zeros_like(picked), picked * weights)
@@ -206,7 +208,14 @@ def _nll_loss_forward(xp: Any, input: Any, target: Any, weight: Any = None, /, r
 
 
 def _nll_loss_backward_forward(
-    xp: Any, input: Any, target: Any, weight: Any = None, /, shape: Sequence[int] = (), reduction: str = "mean", ignore_index: int = -100
+    xp: Any,
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    /,
+    shape: Sequence[int] = (),
+    reduction: str = "mean",
+    ignore_index: int = -100,
 ) -> Any:
     one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
     safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
@@ -221,7 +230,8 @@ _nll_loss = op(
         g, target, weight, input_shape, reduction, ignore_index),
 )  # fmt: skip
 op(
-    "nll_loss_backward", _nll_loss_backward_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
+    "nll_loss_backward", _nll_loss_backward_forward, promote="accumulate", apart=("target",), public=False, method=False,
+    out=False,
     input=lambda F, g, target, weight, reduction, ignore_index: F.nll_loss(g, target, weight, reduction, ignore_index),
 )  # fmt: skip
 
@@ -276,7 +286,9 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
                            f"tensor of shape: {list(weight.shape)}")  # fmt: skip
 
 
-def _batched_classes(loss: Any, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
+def _batched_classes(
+    loss: Any, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
+) -> Tensor:
     """``loss`` of a batch, or of one sample made a batch."""
     check_reduction(reduction)
     if not input._array.ndim:

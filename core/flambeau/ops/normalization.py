@@ -96,7 +96,9 @@ def _norm_record(name: str, backward_name: str) -> Any:
     )  # fmt: skip
 
 
-_moments = op("moments", _moments_forward, promote="accumulate", results=("mean", "variance"), public=False, method=False, out=False)
+_moments = op(
+    "moments", _moments_forward, promote="accumulate", results=("mean", "variance"), public=False, method=False, out=False
+)
 _batch_norm = _norm_record("batch_norm", "NativeBatchNormBackward0")
 _layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
 _group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
@@ -225,8 +227,8 @@ def group_norm(
                            f"{list(input.shape)} and num_groups={num_groups}")  # fmt: skip
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and tuple(each.shape) != (channels,):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                               f"shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                               f"{name} of shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
     shape = (num_groups, channels // num_groups, *(1,) * len(space))
     grouped = input.reshape(batch, num_groups, channels // num_groups, *space)
     weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))

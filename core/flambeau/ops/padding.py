@@ -41,8 +41,8 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     pairs = [(0, 0)] * (input.ndim - len(pad) // 2) + [tuple(pad[i : i + 2]) for i in range(len(pad) - 2, -1, -2)]
     for dim, (pair, length) in enumerate(zip(pairs, input.shape, strict=True)):
         if length + sum(pair) < 0:
-            raise RuntimeError(f"The input size {length}, plus negative padding {pair[0]} and {pair[1]} resulted in a negative output "
-                               f"size, which is invalid. Check dimension {dim} of your input.")  # fmt: skip
+            raise RuntimeError(f"The input size {length}, plus negative padding {pair[0]} and {pair[1]} resulted in a negative "
+                               f"output size, which is invalid. Check dimension {dim} of your input.")  # fmt: skip
     category = input.dtype.category
     if category < dtypes.FLOATING:
         value = bool(value) if category == dtypes.BOOL else int(value)
@@ -62,8 +62,8 @@ def _part(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
 def _reflected(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:
     length = input.shape[dim]
     if before >= length or after >= length:
-        raise RuntimeError(f"Argument #{2 * (input.ndim - dim) + 2}: Padding size should be less than the corresponding input dimension, but got: padding "
-                           f"({before}, {after}) at dimension {dim} of input {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(f"Argument #{2 * (input.ndim - dim) + 2}: Padding size should be less than the corresponding input "
+                           f"dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}")  # fmt: skip
     first = _part(input, dim, 1, before + 1).flip(dim)
     return [first, input, _part(input, dim, length - 1 - after, length - 1).flip(dim)]
 
@@ -93,7 +93,8 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
         raise NotImplementedError(
             f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
             "Supported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
-            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)")
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 "
+            "dimensions)")
     given = input.shape[1:] if input.ndim == spatial + 2 else input.shape
     if mode != "circular" and 0 in given:
         raise RuntimeError(f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "

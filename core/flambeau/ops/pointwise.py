@@ -223,4 +223,9 @@ def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) ->
 
 isinf = _asks_about_floats("isinf", lambda xp, input: xp.isinf(input), False, "Where the element is infinite.")
 isfinite = _asks_about_floats("isfinite", lambda xp, input: xp.isfinite(input), True, "Where the element is finite.")
-signbit = op("signbit", lambda xp, input: xp.signbit(input) if xp.isdtype(input.dtype, "real floating") else input < 0, promote="bool", doc="Where the sign bit is set.")
+signbit = op(
+    "signbit",
+    lambda xp, input: xp.signbit(input) if xp.isdtype(input.dtype, "real floating") else input < 0,
+    promote="bool",
+    doc="Where the sign bit is set.",
+)

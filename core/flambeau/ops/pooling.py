@@ -98,7 +98,8 @@ def max_pool_backward(
 
 def _max_pool_record(n: int) -> Any:
     return op(
-        f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False, backward_name=f"MaxPool{n}DWithIndicesBackward0",
+        f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False,
+        backward_name=f"MaxPool{n}DWithIndicesBackward0",
         input=lambda F, g, input, window_size, stride, padding, dilation, size: max_pool_backward(
             F, g, input, window_size, stride, padding, dilation, size),
     )  # fmt: skip
@@ -190,7 +191,15 @@ def max_pool(
 
 
 def window_sizes(
-    xp: Any, given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None, dtype: Any
+    xp: Any,
+    given: Sizes,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    size: Sizes,
+    count_padding: bool,
+    divisor: int | None,
+    dtype: Any,
 ) -> Any:
     """How many elements each window has: a number, or an array where windows at the edges have fewer."""
     if divisor is not None:
@@ -208,7 +217,15 @@ def window_sizes(
 
 
 def _avg_pool_forward(
-    xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+    xp: Any,
+    input: Any,
+    /,
+    window_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    size: Sizes,
+    count_padding: bool,
+    divisor: int | None,
 ) -> Any:
     ones = (1,) * len(size)
     after = _reach(size, window_size, stride, padding, ones, input.shape[2:])
@@ -225,8 +242,12 @@ def _avg_pool_backward_forward(
     xp: Any, input: Any, /, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool,
     divisor: int | None,
 ) -> Any:  # fmt: skip
-    spread = spread_out(xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride)
-    reach = [max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)]
+    spread = spread_out(
+        xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride
+    )
+    reach = [
+        max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)
+    ]
     made: Any = None
     for start in product(*map(range, window_size)):
         part = pad_space(xp, spread, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
@@ -273,7 +294,8 @@ def avg_pool1d(
 
 @with_out
 def avg_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of windows of ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -290,7 +312,8 @@ def avg_pool2d(
 
 @with_out
 def avg_pool3d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`avg_pool2d`."""

@@ -36,7 +36,17 @@ def _lstm_forward(
 
 @formula
 def lstm_backward(
-    F: Any, g_output: Any, g_cells: Any, gates: Any, h: Any, c: Any, weight: Any, output: Any, cells: Any, reverse: bool, workspace: Any
+    F: Any,
+    g_output: Any,
+    g_cells: Any,
+    gates: Any,
+    h: Any,
+    c: Any,
+    weight: Any,
+    output: Any,
+    cells: Any,
+    reverse: bool,
+    workspace: Any,
 ) -> tuple[Any, Any, Any, Any]:
     """Gradients of gates, h, c and weight, backwards through time.
 

@@ -137,11 +137,13 @@ def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 
 op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
 amax_ = op(
-    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=_axis(dim), keepdims=keepdim), public=False, method=False,
+    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=_axis(dim), keepdims=keepdim), public=False,
+    method=False,
     input=_among_equals,
 )  # fmt: skip
 amin_ = op(
-    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=_axis(dim), keepdims=keepdim), public=False, method=False,
+    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=_axis(dim), keepdims=keepdim), public=False,
+    method=False,
     input=_among_equals,
 )  # fmt: skip
 
@@ -220,8 +222,8 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
         return along(input, wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (f"The {name}imum: of all elements; of each slice over ``dim``, with its indices; or of two tensors, element by "
-                        "element.")  # fmt: skip
+    function.__doc__ = (f"The {name}imum: of all elements; of each slice over ``dim``, with its indices; or of two tensors, "
+                        "element by element.")  # fmt: skip
     return composite(function, out=True)
 
 
@@ -305,8 +307,8 @@ def _variance_arguments(input: Tensor, dim: Any, unbiased: Any, keepdim: bool, c
     if input.numel() and _divisor(input.shape, dim, correction) <= 0:
         import warnings
 
-        warnings.warn("std(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-                      "divided by output numel).", stacklevel=4)  # fmt: skip
+        warnings.warn("std(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+                      "numel divided by output numel).", stacklevel=4)  # fmt: skip
     return dim, correction, keepdim
 
 
@@ -351,7 +353,8 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool
 # --- running ------------------------------------------------------------------------------------------------------
 
 _cumsum = op(
-    "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim), promote="sum", public=False, method=False,
+    "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim), promote="sum", public=False,
+    method=False,
     input=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)),
 )  # fmt: skip
 
@@ -372,7 +375,8 @@ def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any
 
 
 _cumprod = op(
-    "cumprod", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_prod(input, axis=dim), promote="sum", public=False, method=False,
+    "cumprod", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_prod(input, axis=dim), promote="sum", public=False,
+    method=False,
     input=_cumprod_grad,
 )  # fmt: skip
 
@@ -459,6 +463,7 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
 
 
 _vector_norm = op(
-    "vector_norm", _norm_forward, promote="real_accumulate", public=False, method=False, backward_name="LinalgVectorNormBackward0",
+    "vector_norm", _norm_forward, promote="real_accumulate", public=False, method=False,
+    backward_name="LinalgVectorNormBackward0",
     input=_norm_grad,
 )  # fmt: skip

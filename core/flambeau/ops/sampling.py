@@ -180,7 +180,9 @@ def _in_batch(input: Tensor) -> Tensor:
 
 def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
     input = _in_batch(input)
-    return _sampled(getattr(raw_generator(generator, input.device), sampler)(input._kind.backend.to_host(input._array), *args), input._kind)
+    return _sampled(
+        getattr(raw_generator(generator, input.device), sampler)(input._kind.backend.to_host(input._array), *args), input._kind
+    )
 
 
 _bernoulli = op(
@@ -307,7 +309,9 @@ def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0,
     return raw.normal(shape, tensor._kind.raw_dtype, mean, std, contiguous=tensor.is_contiguous())
 
 
-def _random(raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any) -> Any:
+def _random(
+    raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any
+) -> Any:
     low, high = named.get("from", low), to if to is not None else high
     if low is not None and high is None and "from" not in named:
         low, high = 0, low
@@ -326,8 +330,10 @@ def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0
 
 _fill("uniform_", "Fill with numbers drawn evenly from ``[from, to)``.", _uniform)
 _fill("normal_", "Fill with normal numbers of ``mean`` and ``std``.", _normal)
-_fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random, floating=False)
-_fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.", _bernoulli_fill, floating=False)
+_fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random,
+      floating=False)
+_fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.", _bernoulli_fill,
+      floating=False)
 _fill("exponential_", "Fill with exponential numbers of rate ``lambd``.",
       lambda raw, t, shape, order, lambd=1.0: raw.exponential(shape, t._kind.raw_dtype, lambd))  # fmt: skip
 _fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.",

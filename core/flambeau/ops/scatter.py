@@ -143,7 +143,8 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
 
 
 _rank_among_equals = op(
-    "rank_among_equals", lambda xp, input: xp.arange(input.shape[0], dtype=input.dtype) - xp.astype(xp.searchsorted(input, input), input.dtype),
+    "rank_among_equals",
+    lambda xp, input: xp.arange(input.shape[0], dtype=input.dtype) - xp.astype(xp.searchsorted(input, input), input.dtype),
     public=False, method=False, out=False, doc="Of sorted numbers: how many equal ones stand before each.",
 )  # fmt: skip
 
@@ -171,14 +172,14 @@ def _along(dim: int, index: Any) -> tuple[Any, ...]:
 def _check_index(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor | None) -> int:
     dim = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {index.dtype.legacy_name} and "
-                         f"size: {list(index.shape)}")  # fmt: skip
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                         f"{index.dtype.legacy_name} and size: {list(index.shape)}")  # fmt: skip
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
     if source is not None:
         if source.dtype is not input.dtype:
-            raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have the same "
-                               "scalar type")  # fmt: skip
+            raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have "
+                               "the same scalar type")  # fmt: skip
         if source.ndim and input.ndim and source.shape[dim] != index.numel():
             error = IndexError if name == "index_copy" else RuntimeError
             raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
@@ -211,7 +212,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     dim = _check_index("index_fill", input, dim, index, None)
     value = value if isinstance(value, Tensor) else input.new_full((), value)
     if value.ndim:
-        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                           "dimension(s).")
     if not input.ndim:
         return value.to(input.dtype).clone()  # type: ignore
     return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))

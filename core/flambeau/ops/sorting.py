@@ -17,7 +17,12 @@ def _sort_forward(xp: Any, input: Any, /, dim: int, descending: bool) -> Any:
     return xp.take_along_axis(input, where, axis=dim), xp.astype(where, xp.int64)
 
 
-_RESULTS: dict[str, Any] = {"results": ("values", "indices"), "result_promotions": ("same", "index"), "public": False, "method": False}
+_RESULTS: dict[str, Any] = {
+    "results": ("values", "indices"),
+    "result_promotions": ("same", "index"),
+    "public": False,
+    "method": False,
+}
 _sort = op(
     "sort", _sort_forward, **_RESULTS,
     joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
@@ -236,12 +241,13 @@ def searchsorted(
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was "
+                           "True")
     values = input if isinstance(input, Tensor) else tensor(input, device=sorted_sequence.device)
     if sorted_sequence.ndim > 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
-        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-                           f"tensor and input value tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and "
-                           f"input value tensor {list(values.shape)}")  # fmt: skip
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                           f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
+                           f"{list(sorted_sequence.shape)} and input value tensor {list(values.shape)}")  # fmt: skip
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     after = right or side == "right"

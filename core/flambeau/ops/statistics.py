@@ -92,7 +92,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("weights should be 1-d and have the same length as input")
     size = max(minlength, int(input.max()) + 1 if input.numel() else 0)
     if weights is None:
-        return input.new_zeros(size, dtype=dtypes.int64).index_add(0, input.long(), input.new_ones(len(input), dtype=dtypes.int64))
+        return input.new_zeros(size, dtype=dtypes.int64).index_add(
+            0, input.long(), input.new_ones(len(input), dtype=dtypes.int64)
+        )
     weights = weights if weights.dtype is dtypes.float32 else weights.double()
     return weights.new_zeros(size).index_add(0, input.long(), weights)
 
@@ -176,7 +178,8 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
     if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+                           f"{interpolation}")
     given = q if isinstance(q, Tensor) else as_tensor(float(q), dtype=input.dtype, device=input.device)
     if given.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
@@ -275,7 +278,9 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{input.dtype.legacy_name}")  # fmt: skip
-    dims = None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    dims = (
+        None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    )
     return _vector_norm(input, order, dims, keepdim)
 
 
@@ -344,7 +349,9 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     dims = reduced_dims(dim, input.ndim)
     if isinstance(spacing, (tuple, list)) and len(spacing) not in (1, len(dims)):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}")
-    spaces = list(spacing) * (len(dims) if len(spacing) == 1 else 1) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    spaces = (
+        list(spacing) * (len(dims) if len(spacing) == 1 else 1) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    )
     return tuple(_gradient_along(input, space, each, edge_order) for space, each in zip(spaces, dims, strict=True))
 
 
@@ -368,7 +375,9 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
     if edge_order == 2:
         first = first + (first - slope.narrow(dim, 1, 1)) * h.narrow(0, 0, 1) / (h.narrow(0, 0, 1) + h.narrow(0, 1, 1))
-        last = last + (last - slope.narrow(dim, n - 3, 1)) * h.narrow(0, n - 2, 1) / (h.narrow(0, n - 2, 1) + h.narrow(0, n - 3, 1))
+        last = last + (last - slope.narrow(dim, n - 3, 1)) * h.narrow(0, n - 2, 1) / (
+            h.narrow(0, n - 2, 1) + h.narrow(0, n - 3, 1)
+        )
     return cat([first, middle, last], dim)
 
 

@@ -206,8 +206,11 @@ _unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input,
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without the dimensions of length 1: all of them, or those among ``dim`` (an int or a tuple)."""
     shape = input._array.shape
-    dims = range(len(shape)) if dim is None else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list))
-                                                                                          else (dim,))]
+    dims = (
+        range(len(shape))
+        if dim is None
+        else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+    )
     return _squeezed(input,
                      tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims))  # type: ignore[no-any-return]
 

@@ -40,7 +40,9 @@ def _of(name: str, reference: Any, **options: Any) -> Sample:
 
 
 def _with(name: str, call: Any, reference: Any, *inputs: Any, **options: Any) -> Sample:
-    return Sample(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs or [real(3, 4)], reference, **options)
+    return Sample(
+        f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs or [real(3, 4)], reference, **options
+    )
 
 
 SAMPLES = [
@@ -89,7 +91,8 @@ SAMPLES = [
     _with("softmax", lambda F, x: F.softmax(x, 0), lambda np, x: _softmax(np, x, 0), real(3, 4, 2)),
     _with("softmax", lambda F, x: F.softmax(x, -1), lambda np, x: _softmax(np, x, -1), real(0, 3)),
     _with("softmax", lambda F, x: F.softmax(x, 0), lambda np, x: np.ones_like(x), real()),
-    _with("softmax", lambda F, x: F.softmax(x, 1), lambda np, x: _softmax(np, x, 1), given([[1000.0, 0, -1000.0], [-900.0, -901.0, -950.0]]),
+    _with("softmax", lambda F, x: F.softmax(x, 1), lambda np, x: _softmax(np, x, 1),
+          given([[1000.0, 0, -1000.0], [-900.0, -901.0, -950.0]]),
           dtypes=("float64", "float32"), grad=False),
     _with("softmin", lambda F, x: F.softmin(x, 1), lambda np, x: _softmax(np, -x, 1)),
     _with("log_softmax", lambda F, x: F.log_softmax(x, 1), lambda np, x: np.log(_softmax(np, x, 1)), real(3, 4, 2)),
@@ -107,13 +110,16 @@ SAMPLES = [
     _with("scaled_dot_product_attention", lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v),
           lambda np, q, k, v: _softmax(np, q @ k.swapaxes(-1, -2) / 2, -1) @ v, real(2, 3, 4), real(2, 5, 4), real(2, 5, 3)),
     _with("scaled_dot_product_attention", lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
-          lambda np, q, k, v: _softmax(np, np.where(np.tri(3, 4) > 0, q @ k.T * 0.3, -np.inf), -1) @ v, real(3, 2), real(4, 2), real(4, 5)),
+          lambda np, q, k, v: _softmax(np, np.where(np.tri(3, 4) > 0, q @ k.T * 0.3, -np.inf), -1) @ v, real(3, 2), real(4, 2),
+          real(4, 5)),
     _with("scaled_dot_product_attention", lambda F, q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
-          lambda np, q, k, v, m: _softmax(np, q @ k.swapaxes(-1, -2) / np.sqrt(2) + m, -1) @ v, real(2, 3, 2), real(2, 4, 2), real(2, 4, 5),
+          lambda np, q, k, v, m: _softmax(np, q @ k.swapaxes(-1, -2) / np.sqrt(2) + m, -1) @ v, real(2, 3, 2), real(2, 4, 2),
+          real(2, 4, 5),
           real(3, 4)),
     _with("scaled_dot_product_attention", lambda F, q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
           lambda np, q, k, v, m: np.where(m.any(-1, keepdims=True), np.nan_to_num(
-              _softmax(np, np.where(m, q @ k.T / np.sqrt(2), -1e300), -1)) @ v, 0), real(3, 2), real(4, 2), real(4, 5), mask(3, 4)),
+              _softmax(np, np.where(m, q @ k.T / np.sqrt(2), -1e300), -1)) @ v, 0), real(3, 2), real(4, 2), real(4, 5),
+              mask(3, 4)),
 ]  # fmt: skip
 
 

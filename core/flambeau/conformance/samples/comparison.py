@@ -17,7 +17,9 @@ def _few(*shape: int) -> Any:
 
 
 def _compare(name: str, formula: str, dtypes: Any) -> Sample:
-    return elementwise(name, lambda np, x, y: getattr(np, formula)(x, y), _few, _few, dtypes=dtypes, result="bool", grad=False, inplace=False)
+    return elementwise(
+        name, lambda np, x, y: getattr(np, formula)(x, y), _few, _few, dtypes=dtypes, result="bool", grad=False, inplace=False
+    )
 
 
 def _bits(name: str, formula: str, dtypes: Any = ("int64", "uint8", "bool")) -> Sample:
@@ -35,7 +37,8 @@ SAMPLES = [
     elementwise("minimum", lambda np, x, y: np.minimum(x, y), real, real, dtypes=REALS),
     Sample("where", lambda torch, c, x, y: torch.where(c, x, y), [mask(2, 3), real(3), real(2, 1)],
            lambda np, c, x, y: np.where(c, x, y), NUMBERS, method=False),
-    Sample("where", lambda torch, c, x: torch.where(c, x, 2.0), [mask(2, 3), real(3)], lambda np, c, x: np.where(c, x, 2.0), method=False),
+    Sample("where", lambda torch, c, x: torch.where(c, x, 2.0), [mask(2, 3), real(3)], lambda np, c, x: np.where(c, x, 2.0),
+           method=False),
     Sample("clamp", lambda torch, x: torch.clamp(x, -1, 1), [real(2, 4)], lambda np, x: np.clip(x, -1, 1), (*FLOATS, "int64")),
     Sample("clamp", lambda torch, x: torch.clamp(x, min=1), [positive(2, 4)], lambda np, x: np.maximum(x, 1), REALS),
     Sample("clip", lambda torch, x: torch.clip(x, max=1), [real(2, 4)], lambda np, x: np.minimum(x, 1), REALS),
@@ -45,16 +48,20 @@ SAMPLES = [
     Sample("clamp_max", lambda torch, x: torch.clamp_max(x, 1), [real(5)], lambda np, x: np.minimum(x, 1), REALS),
     *(elementwise(f"logical_{word}", lambda np, x, y, word=word: getattr(np, f"logical_{word}")(x, y), _few, _few,
                   dtypes=(*NUMBERS, "bool"), result="bool", grad=False, inplace=False) for word in ("and", "or", "xor")),
-    elementwise("logical_not", lambda np, x: np.logical_not(x), _few, dtypes=(*NUMBERS, "bool"), result="bool", grad=False, inplace=False),
+    elementwise("logical_not", lambda np, x: np.logical_not(x), _few, dtypes=(*NUMBERS, "bool"), result="bool", grad=False,
+                inplace=False),
     _bits("bitwise_and", "bitwise_and"), _bits("bitwise_or", "bitwise_or"), _bits("bitwise_xor", "bitwise_xor"),
-    _bits("bitwise_left_shift", "left_shift", ("int64", "uint8")), _bits("bitwise_right_shift", "right_shift", ("int64", "uint8")),
+    _bits("bitwise_left_shift", "left_shift", ("int64", "uint8")),
+    _bits("bitwise_right_shift", "right_shift", ("int64", "uint8")),
     elementwise("bitwise_not", lambda np, x: ~x, dtypes=("int64", "uint8", "bool"), grad=False),
     Sample("equal", lambda torch, x: torch.equal(x, x + 0), [real(3)], lambda np, x: True, REALS, "bool", grad=False),
     Sample("equal", lambda torch, x: torch.equal(x, x[:2]), [real(3)], lambda np, x: False, REALS, "bool", grad=False),
     elementwise("isclose", lambda np, x, y: np.isclose(x, y), _few, _few, dtypes=(*FLOATS, "int64"), result="bool", grad=False),
-    Sample("isclose", lambda torch, x: torch.isclose(x, x.flip(0), equal_nan=True), [given([1.0, float("nan"), float("nan"), 1 + 1e-7])],
+    Sample("isclose", lambda torch, x: torch.isclose(x, x.flip(0), equal_nan=True),
+           [given([1.0, float("nan"), float("nan"), 1 + 1e-7])],
            lambda np, x: np.array([True] * 4), ("float64",), "bool", grad=False),
-    Sample("allclose", lambda torch, x: torch.allclose(x, x + 1e-9), [real(3)], lambda np, x: True, ("float64", "float32"), "bool", grad=False),
+    Sample("allclose", lambda torch, x: torch.allclose(x, x + 1e-9), [real(3)], lambda np, x: True, ("float64", "float32"),
+           "bool", grad=False),
     Sample("allclose", lambda torch, x: torch.allclose(x, x + 1), [apart(3)], lambda np, x: False, FLOATS, "bool", grad=False),
 ]  # fmt: skip
 

@@ -21,7 +21,9 @@ def _padded(np: Any, x: Any, padding: Sizes) -> Any:
     return np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
 
 
-def convolve(np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Any:
+def convolve(
+    np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
     """The sum over every place in the window, written as it is defined."""
     n = x.ndim - 2
     stride, padding, dilation = _all(n, stride), _all(n, padding), _all(n, dilation)
@@ -32,12 +34,22 @@ def convolve(np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: A
     for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
         spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, size, stride, strict=True))
         seen = x[(slice(None), slice(g * ins, (g + 1) * ins), *spots)]
-        made[:, g * outs : (g + 1) * outs] += np.einsum("nc...,oc->no...", seen, w[(slice(g * outs, (g + 1) * outs), slice(None), *place)])
+        made[:, g * outs : (g + 1) * outs] += np.einsum(
+            "nc...,oc->no...", seen, w[(slice(g * outs, (g + 1) * outs), slice(None), *place)]
+        )
     return made if b is None else made + b.reshape(-1, *(1,) * n)
 
 
 def transpose(
-    np: Any, x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1
+    np: Any,
+    x: Any,
+    w: Any,
+    b: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
 ) -> Any:
     """Every element adds its share to a window of the result."""
     n = x.ndim - 2
@@ -48,7 +60,9 @@ def transpose(
     ins, outs = len(w) // groups, w.shape[1]
     for g, place in itertools.product(range(groups), np.ndindex(*w.shape[2:])):
         spots = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, o, s in zip(place, dilation, space, stride, strict=True))
-        share = np.einsum("nc...,co->no...", x[:, g * ins : (g + 1) * ins], w[(slice(g * ins, (g + 1) * ins), slice(None), *place)])
+        share = np.einsum(
+            "nc...,co->no...", x[:, g * ins : (g + 1) * ins], w[(slice(g * ins, (g + 1) * ins), slice(None), *place)]
+        )
         made[(slice(None), slice(g * outs, (g + 1) * outs), *spots)] += share
     inside = tuple(slice(p, length - p) for p, length in zip(padding, reach, strict=True))
     made = made[(slice(None), slice(None), *inside)]
@@ -82,7 +96,8 @@ def _conv(n: int, x: Sizes, w: Sizes, bias: bool = True, dtypes: Any = FLOATS, a
 def _transposed(n: int, x: Sizes, w: Sizes, outputs: int, **options: Any) -> Sample:
     return Sample(
         f"nn.functional.conv_transpose{n}d",
-        lambda torch, *given: getattr(torch.nn.functional, f"conv_transpose{n}d")(*given, **options), [real(*x), real(*w), real(outputs)],
+        lambda torch, *given: getattr(torch.nn.functional, f"conv_transpose{n}d")(*given, **options),
+        [real(*x), real(*w), real(outputs)],
         lambda np, *given: transpose(np, *given, **options), FLOATS, atol=1e-3,
     )  # fmt: skip
 
@@ -95,12 +110,14 @@ SAMPLES = [
            lambda np, x, w, b: x @ w.T + b, (*FLOATS, "int64")),
     Sample("nn.functional.linear", lambda torch, x, w: torch.nn.functional.linear(x, w), [real(2, 3, 4), real(2, 4)],
            lambda np, x, w: x @ w.T),
-    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [real(2, 0, 4), real(2, 4), real(2)],
+    Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b),
+           [real(2, 0, 4), real(2, 4), real(2)],
            lambda np, x, w, b: x @ w.T + b),
     Sample("nn.functional.linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [real(4), real(2, 4), real(2)],
            lambda np, x, w, b: x @ w.T + b, ("float64", "complex128")),
     Sample("nn.functional.bilinear", lambda torch, x, y, w, b: torch.nn.functional.bilinear(x, y, w, b),
-           [real(2, 3, 4), real(2, 3, 5), real(6, 4, 5), real(6)], lambda np, x, y, w, b: np.einsum("...m,...n,kmn->...k", x, y, w) + b,
+           [real(2, 3, 4), real(2, 3, 5), real(6, 4, 5), real(6)],
+           lambda np, x, y, w, b: np.einsum("...m,...n,kmn->...k", x, y, w) + b,
            ("float64", "float32")),
     _conv(1, (2, 4, 9), (6, 4, 3)),
     _conv(1, (2, 4, 9), (6, 2, 3), stride=2, padding=2, dilation=2, groups=2),
@@ -114,13 +131,16 @@ SAMPLES = [
     _conv(2, (4, 16, 9, 8), (16, 16, 3, 3), padding=1, dtypes=("float32",)),
     _conv(2, (2, 2, 4, 4), (3, 2, 2, 2), dtypes=("complex128",), atol=0.0),
     _conv(3, (1, 2, 4, 5, 4), (3, 2, 2, 3, 2), stride=(1, 2, 1), padding=1),
-    Sample("nn.functional.conv2d", lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding="same"), [real(2, 2, 5, 6), real(3, 2, 3, 4)],
+    Sample("nn.functional.conv2d", lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding="same"),
+           [real(2, 2, 5, 6), real(3, 2, 3, 4)],
            lambda np, x, w: convolve(np, np.pad(x, [(0, 0), (0, 0), (0, 0), (0, 1)]), w, padding=(1, 1)), atol=1e-3),
-    Sample("nn.functional.conv2d", lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding="valid"), [real(2, 5, 6), real(3, 2, 3, 4)],
+    Sample("nn.functional.conv2d", lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding="valid"),
+           [real(2, 5, 6), real(3, 2, 3, 4)],
            lambda np, x, w: convolve(np, x[None], w)[0], atol=1e-3),
     _transposed(1, (2, 4, 5), (4, 3, 3), 3, stride=2, padding=1, output_padding=1),
     _transposed(2, (2, 4, 3, 4), (4, 3, 2, 3), 3),
-    _transposed(2, (2, 4, 3, 4), (4, 3, 3, 2), 6, stride=(2, 3), padding=(1, 1), output_padding=(1, 2), groups=2, dilation=(2, 1)),
+    _transposed(2, (2, 4, 3, 4), (4, 3, 3, 2), 6, stride=(2, 3), padding=(1, 1), output_padding=(1, 2), groups=2,
+                dilation=(2, 1)),
     _transposed(2, (2, 3, 4, 4), (3, 1, 3, 3), 3, padding=1, groups=3),
     _transposed(3, (1, 2, 2, 3, 2), (2, 2, 2, 2, 3), 2, stride=2),
     Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, **_WINDOWS), [real(2, 3, 5, 4)],

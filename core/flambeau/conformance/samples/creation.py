@@ -10,7 +10,9 @@ __all__ = ["BAD", "SAMPLES"]
 
 
 def _made(name: str, formula: Any, *args: Any, dtype: str = "float32", **kwargs: Any) -> Sample:
-    return Sample(name, lambda torch: getattr(torch, name)(*args, **kwargs), [], lambda np: formula(np), (dtype,), dtype, grad=False)
+    return Sample(
+        name, lambda torch: getattr(torch, name)(*args, **kwargs), [], lambda np: formula(np), (dtype,), dtype, grad=False
+    )
 
 
 def _like(name: str, formula: Any, *args: Any) -> Sample:
@@ -25,7 +27,8 @@ SAMPLES = [
     _made("arange", lambda np: np.arange(5), 5, dtype="int64"), _made("arange", lambda np: np.arange(1, 2, 0.25), 1, 2, 0.25),
     _made("arange", lambda np: np.arange(5, 0, -2), 5, 0, -2, dtype="int64"),
     _made("linspace", lambda np: np.linspace(-1, 1, 5), -1, 1, 5), _made("linspace", lambda np: np.array([3.0]), 3, 4, 1),
-    _made("logspace", lambda np: np.logspace(0, 2, 3), 0, 2, 3), _made("logspace", lambda np: np.logspace(0, 3, 4, base=2), 0, 3, 4, base=2),
+    _made("logspace", lambda np: np.logspace(0, 2, 3), 0, 2, 3),
+    _made("logspace", lambda np: np.logspace(0, 3, 4, base=2), 0, 3, 4, base=2),
     _like("zeros_like", lambda np, x: np.zeros_like(x)), _like("ones_like", lambda np, x: np.ones_like(x)),
     _like("full_like", lambda np, x: np.full_like(x, 1), 1),
 ]  # fmt: skip

@@ -64,7 +64,9 @@ def _multilabel_margin(np: Any, x: Any, target: Any) -> Any:
     return np.array(losses)
 
 
-def _of(name: str, call: Any, reference: Any, *inputs: Any, reductions: tuple[str, ...] = ("mean", "sum", "none"), **options: Any) -> list[Sample]:
+def _of(
+    name: str, call: Any, reference: Any, *inputs: Any, reductions: tuple[str, ...] = ("mean", "sum", "none"), **options: Any
+) -> list[Sample]:
     """A sample for each way to reduce."""
 
     def sample(reduction: str) -> Sample:
@@ -102,20 +104,25 @@ _SIGNS = given([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])
 SAMPLES = [
     *_of("l1_loss", lambda F, x, y, **k: F.l1_loss(x, y, **k), lambda np, x, y: abs(x - y), *_PAIR),
     *_of("mse_loss", lambda F, x, y, **k: F.mse_loss(x, y, **k), lambda np, x, y: (x - y) ** 2, *_PAIR),
-    *_of("mse_loss", lambda F, x, y, **k: F.mse_loss(x, y, **k), lambda np, x, y: (x - y) ** 2, real(0, 3), real(0, 3), reductions=("sum", "none")),
+    *_of("mse_loss", lambda F, x, y, **k: F.mse_loss(x, y, **k), lambda np, x, y: (x - y) ** 2, real(0, 3), real(0, 3),
+         reductions=("sum", "none")),
     *_of("smooth_l1_loss", lambda F, x, y, **k: F.smooth_l1_loss(x, y, beta=0.5, **k),
          lambda np, x, y: np.where(abs(x - y) < 0.5, (x - y) ** 2, abs(x - y) - 0.25), *_PAIR),
     *_of("huber_loss", lambda F, x, y, **k: F.huber_loss(x, y, delta=0.5, **k),
          lambda np, x, y: np.where(abs(x - y) < 0.5, 0.5 * (x - y) ** 2, 0.5 * (abs(x - y) - 0.25)), *_PAIR),
-    *_of("poisson_nll_loss", lambda F, x, y, **k: F.poisson_nll_loss(x, y, **k), lambda np, x, y: np.exp(x) - y * x, real(3, 4), positive(3, 4)),
+    *_of("poisson_nll_loss", lambda F, x, y, **k: F.poisson_nll_loss(x, y, **k), lambda np, x, y: np.exp(x) - y * x, real(3, 4),
+         positive(3, 4)),
     *_of("poisson_nll_loss", lambda F, x, y, **k: F.poisson_nll_loss(x, y, log_input=False, full=True, **k),
-         lambda np, x, y: x - y * np.log(x + 1e-8) + np.where(y > 1, y * np.log(y) - y + 0.5 * np.log(2 * np.pi * y), 0), positive(3, 4),
+         lambda np, x, y: x - y * np.log(x + 1e-8) + np.where(y > 1, y * np.log(y) - y + 0.5 * np.log(2 * np.pi * y), 0),
+         positive(3, 4),
          positive(3, 4), dtypes=_WIDE),
-    *_of("gaussian_nll_loss", lambda F, x, y, v, **k: F.gaussian_nll_loss(x, y, v, **k), lambda np, x, y, v: 0.5 * (np.log(v) + (x - y) ** 2 / v),
+    *_of("gaussian_nll_loss", lambda F, x, y, v, **k: F.gaussian_nll_loss(x, y, v, **k),
+         lambda np, x, y, v: 0.5 * (np.log(v) + (x - y) ** 2 / v),
          *_PAIR, positive(3, 1)),
     *_of("kl_div", lambda F, x, y, **k: F.kl_div(x, y, **k), lambda np, x, y: y * (np.log(y) - x), real(3, 4), _share(3, 4)),
     *_of("kl_div", lambda F, x, y, **k: F.kl_div(x, y, log_target=True, **k), lambda np, x, y: np.exp(y) * (y - x), *_PAIR),
-    Sample("nn.functional.kl_div", lambda torch, x, y: torch.nn.functional.kl_div(x, y, reduction="batchmean"), [real(3, 4), _share(3, 4)],
+    Sample("nn.functional.kl_div", lambda torch, x, y: torch.nn.functional.kl_div(x, y, reduction="batchmean"),
+           [real(3, 4), _share(3, 4)],
            lambda np, x, y: (y * (np.log(y) - x)).sum() / 3, _WIDE),
     *_of("binary_cross_entropy", lambda F, x, y, **k: F.binary_cross_entropy(x, y, **k),
          lambda np, x, y: -y * np.log(x) - (1 - y) * np.log(1 - x), _share(3, 4), _share(3, 4)),
@@ -129,14 +136,18 @@ SAMPLES = [
     *_classes("nll_loss", lambda np, x: x, real(2, 3, 2, 2), index(2, 2, 2, high=3)),
     *_classes("cross_entropy", _log_softmax, real(4, 3), index(4, high=3)),
     *_classes("cross_entropy", _log_softmax, real(2, 3, 2, 2), index(2, 2, 2, high=3)),
-    Sample("nn.functional.cross_entropy", lambda torch, x, t: torch.nn.functional.cross_entropy(x, t), [real(3), given(1, "int64")],
+    Sample("nn.functional.cross_entropy", lambda torch, x, t: torch.nn.functional.cross_entropy(x, t),
+           [real(3), given(1, "int64")],
            lambda np, x, t: np.log(np.exp(x).sum()) - x[1]),
     Sample("nn.functional.cross_entropy", lambda torch, x, t: torch.nn.functional.cross_entropy(x, t, label_smoothing=0.2),
            [real(4, 3), index(4, high=3)],
            lambda np, x, t: -(_log_softmax(np, x) * (0.8 * np.eye(3)[t] + 0.2 / 3)).sum(1).mean(), atol=2e-3),
-    *_of("cross_entropy", lambda F, x, y, **k: F.cross_entropy(x, y, **k), lambda np, x, y: -(_log_softmax(np, x) * y).sum(1), real(3, 4), _share(3, 4)),
-    Sample("nn.functional.linear_cross_entropy", lambda torch, x, w, t, b: torch.nn.functional.linear_cross_entropy(x, w, t, linear_bias=b),
-           [real(4, 5), real(3, 5), index(4, high=3), real(3)], lambda np, x, w, t, b: _nll(np, _log_softmax(np, x @ w.T + b), t, "mean"), _WIDE),
+    *_of("cross_entropy", lambda F, x, y, **k: F.cross_entropy(x, y, **k), lambda np, x, y: -(_log_softmax(np, x) * y).sum(1),
+         real(3, 4), _share(3, 4)),
+    Sample("nn.functional.linear_cross_entropy",
+           lambda torch, x, w, t, b: torch.nn.functional.linear_cross_entropy(x, w, t, linear_bias=b),
+           [real(4, 5), real(3, 5), index(4, high=3), real(3)],
+           lambda np, x, w, t, b: _nll(np, _log_softmax(np, x @ w.T + b), t, "mean"), _WIDE),
     *_of("hinge_embedding_loss", lambda F, x, y, **k: F.hinge_embedding_loss(x, y.detach(), margin=0.7, **k),
          lambda np, x, y: np.where(y > 0, x, np.maximum(0, 0.7 - x)), real(2, 3), _SIGNS, dtypes=_WIDE, grad=False),
     *_of("margin_ranking_loss", lambda F, x, y, t, **k: F.margin_ranking_loss(x, y, t, margin=0.1, **k),
@@ -161,11 +172,15 @@ SAMPLES = [
     *_of("multilabel_soft_margin_loss", lambda F, x, y, **k: F.multilabel_soft_margin_loss(x, y, **k),
          lambda np, x, y: (np.log1p(np.exp(x)) - x * y).mean(-1), real(3, 4), _share(3, 4), dtypes=_WIDE),
     Sample("nn.functional.ctc_loss",
-           lambda torch, x: torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.tensor([[1, 1], [2, 0]]), (4, 3), (2, 1), reduction="none"),
-           [real(4, 2, 3)], lambda np, x: np.array([_ctc(np, _log_softmax(np, x[:, 0]), [1, 1]), _ctc(np, _log_softmax(np, x[:3, 1]), [2])]), _WIDE,
+           lambda torch, x: torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.tensor([[1, 1], [2, 0]]), (4, 3), (2, 1),
+                                                         reduction="none"),
+           [real(4, 2, 3)],
+           lambda np, x: np.array([_ctc(np, _log_softmax(np, x[:, 0]), [1, 1]), _ctc(np, _log_softmax(np, x[:3, 1]), [2])]),
+           _WIDE,
            grad=False),
     Sample("nn.functional.ctc_loss",
-           lambda torch, x: torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.tensor([0, 1]), torch.tensor(3), torch.tensor(2), blank=2),
+           lambda torch, x: torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.tensor([0, 1]), torch.tensor(3),
+                                                         torch.tensor(2), blank=2),
            [real(3, 3)], lambda np, x: _ctc(np, _log_softmax(np, x), [0, 1], 2) / 2, _WIDE, grad=False),
 ]  # fmt: skip
 
@@ -185,7 +200,8 @@ BAD = [
     _bad("cross_entropy", lambda F, x, t: F.cross_entropy(x, t, label_smoothing=2.0), real(3, 3), _CLASSES),
     _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), given([1.5]), given([1.0])),
     _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), real(3), real(2), error="ValueError"),
-    _bad("binary_cross_entropy_with_logits", lambda F, x, y: F.binary_cross_entropy_with_logits(x, y), real(3), real(2), error="ValueError"),
+    _bad("binary_cross_entropy_with_logits", lambda F, x, y: F.binary_cross_entropy_with_logits(x, y), real(3), real(2),
+         error="ValueError"),
     _bad("huber_loss", lambda F, x: F.huber_loss(x, x, delta=0.0), real(3)),
     _bad("smooth_l1_loss", lambda F, x: F.smooth_l1_loss(x, x, beta=-1.0), real(3)),
     _bad("gaussian_nll_loss", lambda F, x: F.gaussian_nll_loss(x, x, -1.0), real(3), error="ValueError"),

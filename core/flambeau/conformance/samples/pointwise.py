@@ -71,7 +71,8 @@ SAMPLES = [
     _steps("trunc", lambda np, x: np.trunc(x)),
     _steps("fix", lambda np, x: np.trunc(x)),
     _steps("round", lambda np, x: np.round(x)),
-    Sample("round", lambda torch, x: torch.round(x, decimals=1), [real(2, 3)], lambda np, x: np.round(x, 1), ("float64", "float32")),
+    Sample("round", lambda torch, x: torch.round(x, decimals=1), [real(2, 3)], lambda np, x: np.round(x, 1),
+           ("float64", "float32")),
     Sample("round", lambda torch, x: torch.round(x), [given([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])],
            lambda np, x: np.array([-2.0, -2, 0, 0, 2, 2]), grad=False),
     elementwise("frac", lambda np, x: x - np.trunc(x)),
@@ -86,6 +87,7 @@ SAMPLES = [
     *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [given([1.0, float("inf"), float("-inf"), float("nan")])],
              lambda np, x, name=name: getattr(np, name)(x), FLOATS, "bool", grad=False)
       for name in ("isnan", "isinf", "isfinite")),
-    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [given([1, 2], dtype)], lambda np, x: x, (dtype,), grad=False)
+    *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [given([1, 2], dtype)], lambda np, x: x, (dtype,),
+             grad=False)
       for name in ("resolve_conj", "resolve_neg") for dtype in ("float64", *INTEGERS)),
 ]  # fmt: skip

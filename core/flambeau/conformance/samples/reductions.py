@@ -22,8 +22,10 @@ def _over(name: str, formula: str, make: Any = real, *, empty: bool = True, **op
         Sample(name, lambda torch, x: of(torch, x), [make(3, 4)], lambda np, x: expected(np, x), **options),
         Sample(name, lambda torch, x: of(torch, x), [make()], lambda np, x: expected(np, x), **options),
         Sample(name, lambda torch, x: of(torch, x, 1), [make(2, 3, 2)], lambda np, x: expected(np, x, 1), **options),
-        Sample(name, lambda torch, x: of(torch, x, -1, keepdim=True), [make(2, 3)], lambda np, x: expected(np, x, -1, True), **options),
-        Sample(name, lambda torch, x: of(torch, x, dim=(0, 2)), [make(2, 3, 2)], lambda np, x: expected(np, x, (0, 2)), **options),
+        Sample(name, lambda torch, x: of(torch, x, -1, keepdim=True), [make(2, 3)], lambda np, x: expected(np, x, -1, True),
+               **options),
+        Sample(name, lambda torch, x: of(torch, x, dim=(0, 2)), [make(2, 3, 2)], lambda np, x: expected(np, x, (0, 2)),
+               **options),
         Sample(name, lambda torch, x: of(torch, x, 1), [make(0, 3)], lambda np, x: expected(np, x, 1), **options),
     ]
     if empty:
@@ -40,10 +42,12 @@ def _at(np: Any, x: Any, axis: int, arg: str) -> Any:
 def _extreme(name: str, np_name: str) -> list[Sample]:
     arg = f"arg{name}"
     return [
-        Sample(name, lambda torch, x: getattr(torch, name)(x), [apart(3, 4)], lambda np, x: getattr(np, np_name)(x), (*FLOATS, "int64")),
+        Sample(name, lambda torch, x: getattr(torch, name)(x), [apart(3, 4)], lambda np, x: getattr(np, np_name)(x),
+               (*FLOATS, "int64")),
         Sample(name, lambda torch, x: getattr(torch, name)(x, 1), [apart(3, 4)], lambda np, x: _at(np, x, 1, arg),
                (*FLOATS, "int64"), ("same", "int64")),
-        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [apart()], lambda np, x: (x, np.zeros((), int)), FLOATS, ("same", "int64")),
+        Sample(name, lambda torch, x: getattr(torch, name)(x, 0), [apart()], lambda np, x: (x, np.zeros((), int)), FLOATS,
+               ("same", "int64")),
         Sample(name, lambda torch, x, y: getattr(torch, name)(x, y), [real(3, 4), real(4)],
                lambda np, x, y: getattr(np, f"{name}imum")(x, y), REALS),
         Sample(arg, lambda torch, x: getattr(torch, arg)(x), [apart(3, 4)], lambda np, x: getattr(np, arg)(x), (*FLOATS, "int64"),
@@ -87,7 +91,8 @@ SAMPLES = [
     *_over("nanmean", "nanmean", empty=False),
     *_over("amax", "amax", apart, empty=False),
     *_over("amin", "amin", apart, empty=False),
-    Sample("amax", lambda torch, x: torch.amax(x, 1), [given([[1.0, 2, 2], [3, 3, 3]])], lambda np, x: x.max(1), ("float64", "int64"), grad=False),
+    Sample("amax", lambda torch, x: torch.amax(x, 1), [given([[1.0, 2, 2], [3, 3, 3]])], lambda np, x: x.max(1),
+           ("float64", "int64"), grad=False),
     Sample("prod", lambda torch, x: torch.prod(x), [real(2, 3)], lambda np, x: x.prod(), NUMBERS, "sum"),
     Sample("prod", lambda torch, x: torch.prod(x, 1), [real(2, 3)], lambda np, x: x.prod(1), NUMBERS, "sum"),
     Sample("prod", lambda torch, x: torch.prod(x, 1, keepdim=True), [given([[0.0, 2, 3], [0, 0, 4]])],
@@ -95,9 +100,11 @@ SAMPLES = [
     Sample("prod", lambda torch, x: torch.prod(x), [real(0)], lambda np, x: x.prod()),
     *_extreme("max", "max"), *_extreme("min", "min"),
     *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [real(2, 3, low=-1, high=1)],
-             lambda np, x, name=name: getattr(np, name)(x != 0), (*FLOATS, "int64", "bool"), "bool", grad=False) for name in ("all", "any")),
+             lambda np, x, name=name: getattr(np, name)(x != 0), (*FLOATS, "int64", "bool"), "bool", grad=False)
+             for name in ("all", "any")),
     *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x, 1), [real(4, 2, low=-1, high=1)],
-             lambda np, x, name=name: getattr(np, name)(x != 0, 1), (*FLOATS, "int64", "bool"), "bool", grad=False) for name in ("all", "any")),
+             lambda np, x, name=name: getattr(np, name)(x != 0, 1), (*FLOATS, "int64", "bool"), "bool", grad=False)
+             for name in ("all", "any")),
     *(Sample(name, lambda torch, x, name=name: getattr(torch, name)(x), [real(0)], lambda np, x, name=name: name == "all",
              FLOATS, "bool", grad=False) for name in ("all", "any")),
     *_spread("var"), *_spread("std"),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "Bad", "Input", "Sample", "apart", "elementwise", "given", "index", "mask",
+    "COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "Bad", "Input", "Sample", "apart", "elementwise", "given", "index",
+    "mask",
     "positive", "real", "replaced", "unit",
 ]  # fmt: skip
 
@@ -124,7 +125,9 @@ class Sample:
     layouts: bool = True
     atol: float = 0.0
 
-    def arrays(self: Sample | Bad, np: Any, dtype: str, seed: int = 0, shapes: Sequence[tuple[int, ...]] | None = None) -> list[Any]:
+    def arrays(
+        self: Sample | Bad, np: Any, dtype: str, seed: int = 0, shapes: Sequence[tuple[int, ...]] | None = None
+    ) -> list[Any]:
         """The inputs as NumPy arrays."""
         rng = np.random.default_rng(seed)
         inputs = [each.reshaped(s) for each, s in zip(self.inputs, shapes, strict=True)] if shapes else self.inputs

@@ -38,15 +38,19 @@ def _reduce(name: str) -> list[Sample]:
         getattr(np, _REDUCTIONS[name]).at(x, (i, _columns(np, i)), y)
 
     return [
-        Sample("scatter_reduce", lambda torch, x, i, y: torch.scatter_reduce(x, 0, i, y, name), [apart(3, 4), index(2, 4, high=3), real(2, 4)],
+        Sample("scatter_reduce", lambda torch, x, i, y: torch.scatter_reduce(x, 0, i, y, name),
+               [apart(3, 4), index(2, 4, high=3), real(2, 4)],
                _written(scattered), (*FLOATS, "int64")),
-        *([Sample("index_reduce", lambda torch, x, y: torch.index_reduce(x, 0, torch.tensor([0, 2, 0], device=x.device), y, name), [apart(3, 2), real(3, 2)],
-                  _written(lambda np, x, y: getattr(np, _REDUCTIONS[name]).at(x, np.array([0, 2, 0]), y)))] if name != "sum" else []),
+        *([Sample("index_reduce", lambda torch, x, y: torch.index_reduce(x, 0, torch.tensor([0, 2, 0], device=x.device), y, name),
+                  [apart(3, 2), real(3, 2)],
+                  _written(lambda np, x, y: getattr(np, _REDUCTIONS[name]).at(x, np.array([0, 2, 0]), y)))] if name != "sum"
+                  else []),
     ]  # fmt: skip
 
 
 SAMPLES = [
-    Sample("scatter", lambda torch, x, i, y: torch.scatter(x, 0, i, y), [real(3, 4), _PLACES, real(2, 4)], _written(_put_rows), NUMBERS),
+    Sample("scatter", lambda torch, x, i, y: torch.scatter(x, 0, i, y), [real(3, 4), _PLACES, real(2, 4)], _written(_put_rows),
+           NUMBERS),
     Sample("scatter", lambda torch, x, i: torch.scatter(x, 0, i, 5), [real(3, 4), _PLACES],
            _written(lambda np, x, i: np.put_along_axis(x, i, 5, 0)), NUMBERS),
     *(each for name in _REDUCTIONS for each in _reduce(name)),
@@ -60,8 +64,10 @@ SAMPLES = [
            _written(lambda np, x, i, y: x.__setitem__(i, y)), NUMBERS),
     Sample("index_put", lambda torch, x, i, y: torch.index_put(x, (i,), y, accumulate=True), [real(3, 2), _TIES, real(2)],
            _written(lambda np, x, i, y: np.add.at(x, i, y)), NUMBERS),
-    Sample("take", lambda torch, x, i: torch.take(x, i), [real(3, 2), index(2, 2, high=6)], lambda np, x, i: x.reshape(-1)[i], NUMBERS),
-    Sample("put", lambda torch, x, i, y: torch.put(x, i, y), [real(3, 2), _ROWS, real(2)], _written(lambda np, x, i, y: np.put(x, i, y)), NUMBERS),
+    Sample("take", lambda torch, x, i: torch.take(x, i), [real(3, 2), index(2, 2, high=6)], lambda np, x, i: x.reshape(-1)[i],
+           NUMBERS),
+    Sample("put", lambda torch, x, i, y: torch.put(x, i, y), [real(3, 2), _ROWS, real(2)],
+           _written(lambda np, x, i, y: np.put(x, i, y)), NUMBERS),
     Sample("put", lambda torch, x, i, y: torch.put(x, i, y, True), [real(3, 2), _TIES, real(3)],
            _written(lambda np, x, i, y: np.add.at(x.reshape(-1), i, y)), NUMBERS),
     Sample("take_along_dim", lambda torch, x, i: torch.take_along_dim(x, i, 1), [real(3, 4), index(3, 2, high=4)],
@@ -83,5 +89,6 @@ BAD = [
     Bad("index_add", lambda torch, x, i, y: torch.index_add(x, 0, i, y), [real(3, 2), _ROWS, real(3, 2)], "RuntimeError"),
     Bad("index_copy", lambda torch, x, i: torch.index_copy(x, 0, i, x), [real(3, 2), _ROWS], "IndexError"),
     Bad("take", lambda torch, x, i: torch.take(x, i), [real(3), given([7], "int64")], "IndexError"),
-    Bad("scatter_reduce", lambda torch, x, i: torch.scatter_reduce(x, 0, i, x, "sum"), [real(3), given([3], "int64")], "RuntimeError"),
+    Bad("scatter_reduce", lambda torch, x, i: torch.scatter_reduce(x, 0, i, x, "sum"), [real(3), given([3], "int64")],
+        "RuntimeError"),
 ]  # fmt: skip

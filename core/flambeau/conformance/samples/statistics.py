@@ -13,7 +13,8 @@ _NAN = float("nan")
 
 
 def _quantile(name: str, interpolation: str) -> Sample:
-    return Sample(name, lambda torch, x, q: getattr(torch, name)(x, q, 1, interpolation=interpolation), [apart(3, 4), given([0.1, 0.45, 0.8])],
+    return Sample(name, lambda torch, x, q: getattr(torch, name)(x, q, 1, interpolation=interpolation),
+                  [apart(3, 4), given([0.1, 0.45, 0.8])],
                   lambda np, x, q: getattr(np, name)(x, q, 1, method=interpolation), _DOUBLE)  # fmt: skip
 
 
@@ -31,21 +32,29 @@ def _renormed(np: Any, x: Any) -> Any:
 
 SAMPLES = [
     Sample("nansum", lambda torch, x: torch.nansum(x), [given([1.0, _NAN, 2.0])], lambda np, x: np.nansum(x), grad=False),
-    Sample("nanmean", lambda torch, x: torch.nanmean(x, 0), [given([[1.0, _NAN], [2.0, 4.0]])], lambda np, x: np.nanmean(x, 0), grad=False),
+    Sample("nanmean", lambda torch, x: torch.nanmean(x, 0), [given([[1.0, _NAN], [2.0, 4.0]])], lambda np, x: np.nanmean(x, 0),
+           grad=False),
     Sample("nan_to_num", lambda torch, x: torch.nan_to_num(x, 1.0, 5.0, -5.0), [given([1.0, _NAN, float("inf"), float("-inf")])],
            lambda np, x: np.nan_to_num(x, nan=1.0, posinf=5.0, neginf=-5.0), grad=False),
     Sample("nan_to_num", lambda torch, x: torch.nan_to_num(x), [real(3)], lambda np, x: x),
-    Sample("aminmax", lambda torch, x: torch.aminmax(x, dim=1), [apart(3, 4)], lambda np, x: (x.min(1), x.max(1)), (*FLOATS, "int64")),
-    Sample("count_nonzero", lambda torch, x: torch.count_nonzero(x, 1), [real(3, 4, low=-1, high=1)], lambda np, x: (x != 0).sum(1), NUMBERS,
+    Sample("aminmax", lambda torch, x: torch.aminmax(x, dim=1), [apart(3, 4)], lambda np, x: (x.min(1), x.max(1)),
+           (*FLOATS, "int64")),
+    Sample("count_nonzero", lambda torch, x: torch.count_nonzero(x, 1), [real(3, 4, low=-1, high=1)],
+           lambda np, x: (x != 0).sum(1), NUMBERS,
            "int64", grad=False),
-    Sample("nonzero_static", lambda torch, x: torch.nonzero_static(x, size=3), [given([0, 5, 0, 7])], lambda np, x: np.array([[1], [3], [-1]]),
+    Sample("nonzero_static", lambda torch, x: torch.nonzero_static(x, size=3), [given([0, 5, 0, 7])],
+           lambda np, x: np.array([[1], [3], [-1]]),
            REALS, "int64", grad=False),
-    Sample("bincount", lambda torch, x: torch.bincount(x, minlength=6), [given([1, 3, 3], "int64")], lambda np, x: np.bincount(x, minlength=6),
+    Sample("bincount", lambda torch, x: torch.bincount(x, minlength=6), [given([1, 3, 3], "int64")],
+           lambda np, x: np.bincount(x, minlength=6),
            ("int64",), grad=False),
-    Sample("bincount", lambda torch, x, w: torch.bincount(x, w), [given([1, 3, 3], "int64"), real(3)], lambda np, x, w: np.bincount(x, w),
+    Sample("bincount", lambda torch, x, w: torch.bincount(x, w), [given([1, 3, 3], "int64"), real(3)],
+           lambda np, x, w: np.bincount(x, w),
            _DOUBLE, grad=False),
-    Sample("histc", lambda torch, x: torch.histc(x, 4, -1, 1), [real(20)], lambda np, x: np.histogram(x, 4, (-1, 1))[0], _DOUBLE, grad=False),
-    Sample("histogram", lambda torch, x: torch.histogram(x, 4, range=(-1.0, 1.0)), [real(20)], lambda np, x: np.histogram(x, 4, (-1, 1)),
+    Sample("histc", lambda torch, x: torch.histc(x, 4, -1, 1), [real(20)], lambda np, x: np.histogram(x, 4, (-1, 1))[0], _DOUBLE,
+           grad=False),
+    Sample("histogram", lambda torch, x: torch.histogram(x, 4, range=(-1.0, 1.0)), [real(20)],
+           lambda np, x: np.histogram(x, 4, (-1, 1)),
            _DOUBLE, grad=False),
     Sample("histogramdd", lambda torch, x: torch.histogramdd(x, [2, 3], range=[-2.0, 2.0, -1.0, 1.0])[0], [real(9, 2)],
            lambda np, x: np.histogramdd(x, [2, 3], [(-2, 2), (-1, 1)])[0], _DOUBLE, grad=False),
@@ -55,11 +64,14 @@ SAMPLES = [
     Sample("cov", lambda torch, x: torch.cov(x), [real(3, 5)], lambda np, x: np.cov(x)),
     Sample("corrcoef", lambda torch, x: torch.corrcoef(x), [real(3, 5)], lambda np, x: np.corrcoef(x)),
     _norm(2), _norm(1), _norm(3), _norm(float("inf")), _norm(2, 1), _norm(1, 0),
-    Sample("dist", lambda torch, x, y: torch.dist(x, y, 3), [real(3), real(3)], lambda np, x, y: (abs(x - y) ** 3).sum() ** (1 / 3)),
+    Sample("dist", lambda torch, x, y: torch.dist(x, y, 3), [real(3), real(3)],
+           lambda np, x, y: (abs(x - y) ** 3).sum() ** (1 / 3)),
     Sample("renorm", lambda torch, x: torch.renorm(x, 2, 1, 1.0), [real(2, 3, 2)], _renormed, atol=2e-7),
     Sample("diff", lambda torch, x: torch.diff(x), [real(2, 4)], lambda np, x: np.diff(x), (*FLOATS, "int64", *COMPLEX)),
-    Sample("diff", lambda torch, x, y: torch.diff(x, 2, 0, prepend=y), [real(3, 2), real(1, 2)], lambda np, x, y: np.diff(x, 2, 0, y)),
-    *(Sample(name, lambda torch, y, name=name: getattr(torch, name)(y, dx=0.5), [real(2, 4)], lambda np, y: np.trapezoid(y, dx=0.5))
+    Sample("diff", lambda torch, x, y: torch.diff(x, 2, 0, prepend=y), [real(3, 2), real(1, 2)],
+           lambda np, x, y: np.diff(x, 2, 0, y)),
+    *(Sample(name, lambda torch, y, name=name: getattr(torch, name)(y, dx=0.5), [real(2, 4)],
+             lambda np, y: np.trapezoid(y, dx=0.5))
       for name in ("trapezoid", "trapz")),
     Sample("trapezoid", lambda torch, y, x: torch.trapezoid(y, x), [real(2, 4), real(4)], lambda np, y, x: np.trapezoid(y, x)),
     Sample("cumulative_trapezoid", lambda torch, y: torch.cumulative_trapezoid(y), [real(2, 4)],

@@ -29,6 +29,19 @@ from .vision import *  # noqa: F403
 from .warping import *  # noqa: F403
 
 __all__ = ["bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
-for _module in (activation, attention, distance, dropping, embeddings, loss, margin_loss, normalization, padding, pooling, vision, warping):
+for _module in (
+    activation,
+    attention,
+    distance,
+    dropping,
+    embeddings,
+    loss,
+    margin_loss,
+    normalization,
+    padding,
+    pooling,
+    vision,
+    warping,
+):
     __all__ += _module.__all__
 open_to_overrides(globals(), __all__)

@@ -25,8 +25,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:  # fmt: skip
     """``softmax(query @ key.T * scale + mask) @ value``.
 
-    Shapes: query ``(*, L, E)``, key ``(*, S, E)``, value ``(*, S, V)``, attn_mask broadcastable to ``(*, L, S)``, bool (True takes
-    part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal`` lets no
+    Shapes: query ``(*, L, E)``, key ``(*, S, E)``, value ``(*, S, V)``, attn_mask broadcastable to ``(*, L, S)``, bool (True
+    takes part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal`` lets no
     position see later ones; ``enable_gqa`` repeats heads of key and value to as many as query has.
 
     >>> import flambeau as torch
@@ -96,7 +96,8 @@ def _canonical_mask(mask: Tensor | None, name: str, other: Tensor | None, other_
     if mask.dtype is not torch.bool and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype is not mask.dtype:
-        warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3)
+        warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
+                      stacklevel=3)
     if mask.dtype is not torch.bool:
         return mask
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
@@ -115,7 +116,8 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | No
         raise AssertionError(f"For {kind} `query`, expected `key_padding_mask` to be `None` or {query.dim() - 1}-D but found "
                              f"{padding.dim()}-D tensor instead")  # fmt: skip
     if mask is not None and mask.dim() not in (2, 3):
-        raise AssertionError(f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead")
+        raise AssertionError(f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D "
+                             "tensor instead")
     if mask is not None and mask.dim() == 3 and not batched:
         expected = (heads, query.shape[0], key.shape[0])
         if tuple(mask.shape) != expected:
@@ -145,8 +147,8 @@ def multi_head_attention_forward(
     """Attention of several heads, each on a part of the projected features; the function behind ``nn.MultiheadAttention``.
 
     Shapes: query ``(L, N, E)``, key and value ``(S, N, *)``, or without N; key_padding_mask ``(N, S)``, attn_mask ``(L, S)`` or
-    ``(N * num_heads, L, S)``.  Masks are bool (True is left out) or added to the scores.  Returns the output ``(L, N, E)`` and, with
-    ``need_weights``, the weights ``(N, L, S)`` averaged over heads, or ``(N, num_heads, L, S)``.
+    ``(N * num_heads, L, S)``.  Masks are bool (True is left out) or added to the scores.  Returns the output ``(L, N, E)`` and,
+    with ``need_weights``, the weights ``(N, L, S)`` averaged over heads, or ``(N, num_heads, L, S)``.
     """
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:

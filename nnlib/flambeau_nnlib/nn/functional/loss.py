@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ..modules.linear_cross_entropy import LinearCrossEntropyOptions
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss", "gaussian_nll_loss", "huber_loss", "kl_div",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss", "gaussian_nll_loss", "huber_loss",
+    "kl_div",
     "l1_loss", "linear_cross_entropy", "mse_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss",
 ]  # fmt: skip
 
@@ -79,7 +80,9 @@ def mse_loss(
     """
     _warn_of_sizes(input, target)
     reduction = how_reduced(reduction, size_average, reduce)
-    return ops.mse_loss(input, target, reduction) if weight is None else _weighted((input - target) ** 2, weight, input, reduction)
+    return (
+        ops.mse_loss(input, target, reduction) if weight is None else _weighted((input - target) ** 2, weight, input, reduction)
+    )
 
 
 def smooth_l1_loss(
@@ -102,7 +105,8 @@ def huber_loss(
 
 
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    eps: float = 1e-8,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """Minus the log-likelihood of Poisson counts, whose rate (or its logarithm) is ``input``.
@@ -162,9 +166,9 @@ def kl_div(
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
-            "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
-            "the next major release.",
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
+            "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
+            "'batchmean' in the next major release.",
             stacklevel=2,
         )
     reduction = how_reduced(reduction, size_average, reduce)
@@ -188,8 +192,8 @@ def binary_cross_entropy(
     """
     reduction = how_reduced(reduction, size_average, reduce)
     if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
-                         "Please ensure they have the same size.")  # fmt: skip
+        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+                         "deprecated. Please ensure they have the same size.")  # fmt: skip
     return ops.binary_cross_entropy(input, target, weight, reduction)
 
 

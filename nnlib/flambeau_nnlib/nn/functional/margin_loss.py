@@ -33,7 +33,8 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """``max(0, -target * (input1 - input2) + margin)``: the target is 1 where ``input1`` should rank higher, else -1."""
@@ -45,7 +46,8 @@ def margin_ranking_loss(
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """``1 - cos`` of two vectors where the target is 1, ``max(0, cos - margin)`` where it is -1."""
@@ -116,8 +118,8 @@ def triplet_margin_with_distance_loss(
 
 def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-                           f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")  # fmt: skip
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+                           f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")  # fmt: skip
 
 
 # --- classes and labels -------------------------------------------------------------------------------------------
@@ -146,7 +148,8 @@ def multilabel_soft_margin_loss(
 
 
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """By how much (to the power ``p``) scores of other classes come within ``margin`` of the target's, averaged over classes.

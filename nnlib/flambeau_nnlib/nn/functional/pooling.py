@@ -14,7 +14,8 @@ from flambeau.ops.pooling import avg_pool2d, avg_pool3d
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "fractional_max_pool2d", "fractional_max_pool3d", "lp_pool1d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
+    "lp_pool1d",
     "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
 
@@ -210,10 +211,11 @@ def _unpool(
     stride = kernel if stride is None or stride == () else _tuple(stride, n)
     size = _unpooled_size(input.shape[-n:], kernel, stride, _tuple(padding, n), output_size)
     if indices.dtype is not torch.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.type().split('.')[-1].removesuffix('Tensor')}")
+        raise RuntimeError(f"elements in indices should be type int64 but got: "
+                           f"{indices.type().split('.')[-1].removesuffix('Tensor')}")
     if indices.shape != input.shape:
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
-                           f"tensor with shape: {list(indices.shape)}")  # fmt: skip
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+                           f"indices tensor with shape: {list(indices.shape)}")  # fmt: skip
     count = prod(size)
     if indices.numel() and (int(indices.max()) >= count or int(indices.min()) < 0):
         wrong = int(indices[(indices < 0) | (indices >= count)][0])

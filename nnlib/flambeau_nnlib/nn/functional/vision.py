@@ -50,8 +50,9 @@ def interpolate(
                          "input")
     _check_mode(input.dim(), mode)
     if mode == "lanczos" and (align_corners or not antialias):
-        raise ValueError("Lanczos mode does not support align_corners=True" if align_corners
-                         else "Lanczos mode requires antialias=True")
+        raise ValueError(
+            "Lanczos mode does not support align_corners=True" if align_corners else "Lanczos mode requires antialias=True"
+        )
     if min(input.shape[2:]) < 1 or min(sizes) < 1:
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({_named(input.shape[2:])}) output "
                            f"({_named(sizes)})")  # fmt: skip
@@ -72,9 +73,9 @@ def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tup
         sizes = list(size) if isinstance(size, (tuple, list)) else [size] * len(space)
         if len(sizes) != len(space):
             raise ValueError(
-                f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {space} "
-                f"and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in "
-                "(o1, o2, ...,oK) format."
+                f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
+                f"{space} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output "
+                "size in (o1, o2, ...,oK) format."
             )
         if not all(hasattr(each, "__index__") for each in sizes):
             raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
@@ -83,9 +84,9 @@ def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tup
     scales = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * len(space)
     if len(scales) != len(space):
         raise ValueError(
-            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of {space} "
-            f"and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor "
-            "in (s1, s2, ...,sK) format."
+            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
+            f"{space} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
+            "and scale_factor in (s1, s2, ...,sK) format."
         )
     sizes = [math.floor(length * scale) for length, scale in zip(space, scales, strict=True)]
     return sizes, [None] * len(space) if recompute else [float(each) for each in scales]
@@ -98,8 +99,8 @@ def _check_mode(ndim: int, mode: str) -> None:
     if ndim in (3, 4, 5) and needed and mode not in ("bicubic", "lanczos"):
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needed}D input")
     raise NotImplementedError(
-        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
-        f"trilinear | lanczos | area | nearest-exact (got {mode})"
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: nearest | linear | bilinear | "
+        f"bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
     )
 
 

@@ -246,6 +246,8 @@ class RNNBase(Module):
             state = None if state is None else tuple(part.unsqueeze(1) for part in state)
         self._check_input(input, 3)
         steps = input.transpose(0, 1) if self.batch_first else input
+        if not steps.size(0):
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         output, state = self._run_layers(steps, self._initial_state(steps, state, steps.size(1)), None)
         if self.batch_first:
             output = output.transpose(0, 1)

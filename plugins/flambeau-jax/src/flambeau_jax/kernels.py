@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from flambeau.op import OPS
 
 __all__ = ["KERNELS"]
 
@@ -19,9 +21,18 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def compiled(*static: str) -> Callable[..., Any]:
-    """Register a kernel that XLA compiles, once for each shape, dtype and value of the ``static`` arguments."""
-    return lambda function: kernel(jax.jit(function, static_argnames=static))
+# --- shapes -------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def view(input: Any, shape: tuple[int, ...]) -> Any:
+    try:
+        return input.reshape(shape)
+    except TypeError as error:  # the standard says nothing about the type; flambeau expects NumPy's
+        raise ValueError(str(error)) from None
+
+
+KERNELS["squeeze"] = KERNELS["reshape"] = view
 
 
 # --- indexing -----------------------------------------------------------------------------------------------------
@@ -102,11 +113,15 @@ def pad_to(input: Any, shape: Any) -> Any:
 # --- compounds ----------------------------------------------------------------------------------------------------
 
 
-@compiled("dim")
-def softmax(input: Any, dim: int) -> Any:
-    return jax.nn.softmax(input, axis=dim)
+def compiled(record: Any) -> Callable[..., Any]:
+    """The operation's own forward, compiled by XLA once for each combination of shapes, dtypes and parameters."""
+    function = jax.jit(partial(record.forward, jnp), static_argnames=record.kernel_params)
+    return lambda *args: function(*(None if isinstance(each, dict) else each for each in args))  # XLA needs no workspace
 
 
-@compiled("dim")
-def log_softmax(input: Any, dim: int) -> Any:
-    return jax.nn.log_softmax(input, axis=dim)
+COMPOUNDS = (
+    "convolution", "convolution_transposed", "convolution_weight", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_backward",
+    "avg_pool1d_windows", "avg_pool2d_windows", "avg_pool3d_windows", "avg_pool_backward", "softmax", "log_softmax", "var",
+    "logsumexp", "sigmoid", "tanh", "addmm",
+)  # fmt: skip
+KERNELS.update({name: compiled(OPS[name]) for name in COMPOUNDS if name in OPS})

@@ -109,13 +109,13 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
         both = [reference, *(worker for worker, _ in able)]
         steps = steps_per_turn(reference)
         measured = undisturbed_rounds(lambda: take_turns(both, steps), rounds)
-        spread = max(deviations(measured))
+        spread = max(deviations(measured)) if rounds > 1 else None
     else:
         measured = [[worker.ask("measure", workload.name) for worker in [reference, *(worker for worker, _ in able)]]]
-        spread = 0.0
+        spread = None
     theirs, *ours = [statistics.median(values) for values in zip(*measured, strict=True)]
     for (_, row), value in zip(able, ours, strict=True):
-        row.update(theirs=theirs, ours=value, ratio=value / theirs, spread=spread, disturbed=spread > SPREAD)
+        row.update(theirs=theirs, ours=value, ratio=value / theirs, spread=spread, disturbed=spread is not None and spread > SPREAD)
     return rows
 
 
@@ -145,15 +145,15 @@ def in_units(value: float, unit: str) -> str:
     return f"{value / scale:.2f} {name}"
 
 
-HEADER = (f"{'workload':52s} {'flambeau on':11s} {'PyTorch':>10s} {'flambeau':>10s} {'ratio':>6s} {'aim':>5s} {'spread':>7s}"
+HEADER = (f"{'workload':55s} {'flambeau on':11s} {'PyTorch':>10s} {'flambeau':>10s} {'ratio':>6s} {'aim':>5s} {'spread':>7s}"
           f" {'peak memory':>19s} {'ratio':>6s} {'aim':>5s}")  # fmt: skip
 
 
 def line(row: Row) -> str:
-    start = f"{row['workload']:52s} {row['side']:11s}"
+    start = f"{row['workload']:55s} {row['side']:11s}"
     if "error" in row:
         return f"{start} FAILS: {row['error']}"
-    spread = f"{row['spread']:.0%}{'*' if row['disturbed'] else ''}" if row["unit"] == "s" else ""
+    spread = "" if row["spread"] is None else f"{row['spread']:.0%}{'*' if row['disturbed'] else ''}"
     text = (f"{start} {in_units(row['theirs'], row['unit']):>10s} {in_units(row['ours'], row['unit']):>10s} {row['ratio']:6.2f}"
             f" {row['aim'] or '':>5} {spread:>7s}")  # fmt: skip
     if memory := row.get("memory"):

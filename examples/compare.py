@@ -44,9 +44,9 @@ def main():
 
     theirs, ours = losses(torch, args.steps, args.seed), losses(flambeau, args.steps, args.seed)
     print(" step     PyTorch    flambeau  difference")
-    for step, (a, b) in enumerate(zip(theirs, ours), start=1):
+    for step, (a, b) in enumerate(zip(theirs, ours, strict=True), start=1):
         print(f"{step:5d}  {a:10.6f}  {b:10.6f}  {abs(a - b):10.1e}")
-    print(f"largest difference: {max(abs(a - b) for a, b in zip(theirs, ours)):.1e}")
+    print(f"largest difference: {max(abs(a - b) for a, b in zip(theirs, ours, strict=True)):.1e}")
 
 
 if __name__ == "__main__":

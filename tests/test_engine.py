@@ -6,9 +6,10 @@ import gc
 import threading
 import weakref
 
-import flambeau as torch
 import numpy as np
 import pytest
+
+import flambeau as torch
 from flambeau.autograd import Function, Variable, gradcheck, gradgradcheck
 
 

@@ -88,5 +88,5 @@ def test_in_place_samplers_keep_to_their_ranges() -> None:
         x.uniform_(1, 0)
     with pytest.raises(RuntimeError, match="random_ expects 'from' to be less than 'to'"):
         torch.randint(3, 3, (1,))
-    with pytest.raises(RuntimeError, match="normal expects std >= 0.0"):
+    with pytest.raises(RuntimeError, match=r"normal expects std >= 0\.0"):
         x.normal_(0, -1)

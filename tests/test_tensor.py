@@ -30,7 +30,8 @@ LEGACY = {
 @pytest.mark.parametrize(
     ("data", "dtype", "shape"),
     [(1, torch.int64, ()), (1.5, torch.float32, ()), (True, torch.bool, ()), (2j, torch.complex64, ()),
-     ([1, 2], torch.int64, (2,)), ([[1, 2.5]], torch.float32, (1, 2)), ([], torch.float32, (0,)), ([[], []], torch.float32, (2, 0)),
+     ([1, 2], torch.int64, (2,)), ([[1, 2.5]], torch.float32, (1, 2)), ([], torch.float32, (0,)),
+     ([[], []], torch.float32, (2, 0)),
      ([True, 2], torch.int64, (2,)), (np.ones(3, np.int16), torch.int16, (3,)), ((1, (2,))[1], torch.int64, (1,))],
 )  # fmt: skip
 def test_tensor_infers(data: object, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
@@ -111,8 +112,9 @@ def test_ranges() -> None:
 
 @pytest.mark.parametrize(
     ("left", "right", "result"),
-    [(torch.uint8, torch.int8, torch.int16), (torch.int64, torch.float16, torch.float16), (torch.float16, torch.float32, torch.float32),
-     (torch.bool, torch.uint8, torch.uint8), (torch.float64, torch.complex64, torch.complex128), (torch.int32, torch.bool, torch.int32)],
+    [(torch.uint8, torch.int8, torch.int16), (torch.int64, torch.float16, torch.float16),
+     (torch.float16, torch.float32, torch.float32), (torch.bool, torch.uint8, torch.uint8),
+     (torch.float64, torch.complex64, torch.complex128), (torch.int32, torch.bool, torch.int32)],
 )  # fmt: skip
 def test_promote_types(left: torch.dtype, right: torch.dtype, result: torch.dtype) -> None:
     assert torch.promote_types(left, right) is result is torch.promote_types(right, left)
@@ -159,7 +161,7 @@ def test_numpy_refusals() -> None:
         torch.ones(1, requires_grad=True).numpy()
     with pytest.raises(TypeError, match=r"expected np.ndarray \(got list\)"):
         torch.from_numpy([1])
-    with pytest.raises(TypeError, match="can't convert np.ndarray of type"):
+    with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type"):
         torch.from_numpy(np.array(["a"]))
     with pytest.raises(ValueError, match="negative"):
         torch.from_numpy(np.ones(3)[::-1])
@@ -306,7 +308,7 @@ def test_python_protocols() -> None:
 def test_size() -> None:
     size = torch.zeros(2, 3).size()
     assert isinstance(size, tuple) and size == (2, 3) and size.numel() == 6 and repr(size) == "torch.Size([2, 3])"
-    assert isinstance(size[:1], torch.Size) and isinstance(size + (1,), torch.Size) and pickle.loads(pickle.dumps(size)) == size
+    assert isinstance(size[:1], torch.Size) and isinstance(size + (1,), torch.Size) and pickle.loads(pickle.dumps(size)) == size  # noqa: RUF005
     assert torch.zeros(2, 3).size(-1) == 3
     with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"):
         torch.zeros(2, 3).size(2)

@@ -49,9 +49,7 @@ class Tensor(Members):
     _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
     _grad: Tensor | None
     _storage: Storage | None  # shared with views; made when first needed
-    _view: (
-        tuple[Tensor, Any, tuple[Any, ...], bool | str] | None
-    )  # what it is a view of: (tensor, operation, parameters, recorded)
+    _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # of what it is a view: (tensor, operation, parameters, recorded)
     _inference = False
     _has_hooks = False  # on a leaf: some are to be called when its gradient is complete
     name: str | None = None
@@ -102,7 +100,8 @@ class Tensor(Members):
             return shape[dim]
         except IndexError:
             limit = max(len(shape), 1)
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})") from None
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
+                             f"but got {dim})") from None  # fmt: skip
 
     @property
     def ndim(self) -> int:
@@ -270,7 +269,8 @@ class Tensor(Members):
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._array.shape != self._array.shape:
                 raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-                                   f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size")  # fmt: skip
+                                   f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same "
+                                   "size")  # fmt: skip
             if value.dtype is not self.dtype:
                 raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype "
                                    f"'{self.dtype}'. "
@@ -320,11 +320,11 @@ class Tensor(Members):
         inputs: Any = None, retain_variables: bool | None = None,
     ) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
-        if gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind:
-            if isinstance(self._node, Node) and self._node.outputs is None and self._array.shape == ():
-                if self._kind.dtype.category == dtypes.FLOATING:  # the usual loss: no more to be checked
-                    run_scalar(self, bool(retain_graph))
-                    return
+        plain = gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind
+        if (plain and isinstance(self._node, Node) and self._node.outputs is None and self._array.shape == ()
+                and self._kind.dtype.category == dtypes.FLOATING):  # fmt: skip
+            run_scalar(self, bool(retain_graph))  # the usual loss: no more to be checked
+            return
         _autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
 
     def detach(self) -> Tensor:
@@ -341,7 +341,8 @@ class Tensor(Members):
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
                                "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
                                "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
-                               "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")  # fmt: skip
+                               "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
+                               "solution.")  # fmt: skip
         self._node, self._requires_grad = None, False
         return self
 
@@ -450,7 +451,8 @@ class Tensor(Members):
         if self._node is not None:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
                                "the moment.  If you were attempting to deepcopy a module, this may be because of a "
-                               "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001")  # fmt: skip
+                               "torch.nn.utils.weight_norm usage, see "
+                               "https://github.com/pytorch/pytorch/pull/103001")  # fmt: skip
         if id(self) in memo:
             return memo[id(self)]
         from copy import deepcopy

@@ -220,7 +220,8 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
         own = home.dtype_of(array)
     except KeyError:
         raise TypeError(f"can't convert np.ndarray of type {array.dtype}. The only supported types are: float64, float32, "
-                        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.") from None  # fmt: skip
+                        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and "
+                        "bool.") from None  # fmt: skip
     made = wrap(array, kind_of(own, Device(home.device_type)))
     return _converted(made, kind_of(dtype or own, kind_device), copy=False)
 
@@ -394,7 +395,7 @@ def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> 
 
 def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: Callable[[Kind, tuple[int, ...]], Any]) -> Any:
     """What ``make`` gives for this shape, with the dimensions in this order in memory."""
-    if all([before < after for before, after in pairwise(order)]):
+    if all(before < after for before, after in pairwise(order)):
         return make(kind, shape)
     back = tuple(sorted(order, key=order.__getitem__))
     return kind.backend.xp.permute_dims(make(kind, tuple([shape[each] for each in order])), back)

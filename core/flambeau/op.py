@@ -186,7 +186,8 @@ def op(
         apart: tensor arguments that keep their own dtype, such as masks and indices.
         joint: one rule that returns the gradients of all tensor arguments, for when they share work.
         **rules: by tensor argument, ``(F, g, names...)``.  The names a rule asks for are what a call saves: a tensor
-            argument, ``out``, one of the ``results``, a parameter, ``<argument>_shape``, or ``needs`` (which gradients are wanted).
+            argument, ``out``, one of the ``results``, a parameter, ``<argument>_shape``, or ``needs`` (which gradients
+            are wanted).
     """
     code = forward.__code__
     arguments = set(code.co_varnames[1 : code.co_argcount]) | {"tensors"}
@@ -425,7 +426,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
         if record.view:
             lines += [f"        return view_of(array, kind, op_{name}, {lead}, {_tuple(params)})"]
         else:
-            lines += _new_tensor("        ") + ["        return result"]
+            lines += [*_new_tensor("        "), "        return result"]
     lines += [f"    {each} = original({each})" for each in operands]
     if dunder and len(tensors) > 1:
         lines += [f"    if not can_operate({tensors[1]}):", "        return NotImplemented"]

@@ -29,7 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 _disabled = ContextVar("torch_function_disabled", default=False)
-_skip_next = ContextVar("torch_function_skip_next", default=False)
+_skip_next: ContextVar[str | None] = ContextVar("torch_function_skip_next", default=None)
 _modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
 _ORDINARY: set[type] = {Tensor, list, tuple, int, float, bool, complex, str, type(None)}
@@ -120,9 +120,10 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 # --- who overrides ------------------------------------------------------------------------------------------------
 
 
-def _disabled_torch_function_impl(*args: Any, **kwargs: Any) -> Any:
+def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """As ``__torch_function__`` of a subclass: it overrides nothing, and what is computed from it is plain."""
-    return NotImplemented
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
 
 
 def overriding(value: Any) -> bool:
@@ -134,11 +135,13 @@ def overriding(value: Any) -> bool:
     return method is not None and method is not _disabled_torch_function_impl
 
 
-def wanted(values: Iterable[Any], out: Any = None) -> bool:
-    """Whether a mode, or the type of one of the values, wants to see this call."""
-    if _skip_next.get():
-        _skip_next.set(False)
-        return False
+def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> bool:
+    """Whether a mode, or the type of one of the values, wants to see this call (of the operation ``name``)."""
+    skip = _skip_next.get()
+    if skip is not None:
+        _skip_next.set(None)
+        if name is None or name == skip:
+            return False
     if _modes.get():
         return True
     if _disabled.get():
@@ -252,7 +255,7 @@ def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs:
     ...     x = torch.ones(2)
     ones
     """
-    token = _skip_next.set(True)
+    token = _skip_next.set(_plain_name(func))
     try:
         return func(*args, **(kwargs or {}))
     finally:
@@ -445,7 +448,9 @@ def _offer(
     """Offer a call to whoever may override it; compute it if there is nobody."""
     given = kwargs if out is None else {**kwargs, "out": out}
     relevant = _relevant([*args, *given.values()])
-    if not wanted(relevant):
+    if _skip_next.get() == public.__name__:  # neither this nor the operation of the same name inside is to be offered
+        return function(*args, **given)
+    if not wanted(relevant, name=public.__name__):
         _get_to_know(args)
         return function(*args, **given)
     args, given = _as_called(public, args, given)

@@ -74,7 +74,10 @@ def test_results(sample):
                 assert layout(a) == layout(b), dtype
 
 
-@pytest.mark.parametrize("sample", [each for each in named(families()) if each.values[0].grad and each.values[0].name not in PYTORCH_FAILS])
+DIFFERENTIABLE = [each for each in named(families()) if each.values[0].grad and each.values[0].name not in PYTORCH_FAILS]
+
+
+@pytest.mark.parametrize("sample", DIFFERENTIABLE)
 def test_gradients(sample):
     dtype = next((each for each in sample.dtypes if each in ("float64", "complex128")), None)
     found = []

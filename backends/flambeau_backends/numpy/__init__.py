@@ -10,11 +10,11 @@ from mmap import mmap
 from typing import Any
 
 import numpy as np
+
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
-from . import threads
-from . import (
+from . import (  # noqa: F401
     kernels,
     kernels_activation,
     kernels_conv,
@@ -25,7 +25,8 @@ from . import (
     kernels_recurrent,
     kernels_softmax,
     kernels_special,
-)  # noqa: F401
+    threads,
+)
 
 __all__ = ["NumpyBackend"]
 

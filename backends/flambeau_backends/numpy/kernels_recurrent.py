@@ -74,8 +74,11 @@ def lstm_backward(
 
 
 def _slopes(active: Any, c: Any, cells: Any, out: Any) -> Any:
-    """Into ``out``, by how much the cell grows with the first three gates and the output with the last; returns the output by cell."""
-    i, f, g, o = np.moveaxis(active, 2, 0)
+    """Into ``out``, by how much the cell grows with the first three gates and the output with the last.
+
+    Returns by how much the output grows with the cell.
+    """
+    i, _, g, o = np.moveaxis(active, 2, 0)
     in_i, in_f, in_g, in_o = np.moveaxis(out, 2, 0)
     squashed = np.tanh(cells)
     np.multiply(active, active, out)

@@ -1,7 +1,7 @@
 """Convolution of 3 x 3 windows with a quarter of the multiplications.
 
-Winograd (1980), "Arithmetic complexity of computations"; Lavin & Gray (2016), "Fast algorithms for convolutional neural networks".
-The image is cut into tiles of 6 x 6 that give 4 x 4 results each.  Tiles and weights are transformed; 36 products of
+Lavin & Gray (2016), "Fast algorithms for convolutional neural networks", after S. Winograd.  The image is cut into tiles of
+6 x 6 that give 4 x 4 results each.  Tiles and weights are transformed; 36 products of
 matrices, one for each place in a tile, take the place of the convolution; and their results are transformed back.
 Transforms are products with small matrices, too.  A few tiles are worked on at a time, in the processor's cache.
 """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["anomaly", "current_task", "run", "run_scalar", "unpack_array", "unpack_tensor"]
 
-wrap: Callable[[Any, Kind], Tensor]  # set by the module that defines Tensor
+wrap: Callable[[Any, Kind], Tensor] = None  # type: ignore[assignment]  # set by the module that defines Tensor
 current_task: ContextVar[Task | None] = ContextVar("current_backward", default=None)
 tangents = {"levels": 0}  # while forward-mode differentiation is on, a backward has to work on Tensors, which have tangents
 

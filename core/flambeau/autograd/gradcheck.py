@@ -276,7 +276,8 @@ class _Check:
             if one.shape != other.shape or one.dtype != other.dtype:
                 what = "shape" if one.shape != other.shape else "dtype"
                 raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed by "
-                                     f"{self.eps}, but got: {what}s {getattr(one, what)} and {getattr(other, what)}.")  # fmt: skip
+                                     f"{self.eps}, but got: {what}s {getattr(one, what)} and "
+                                     f"{getattr(other, what)}.")  # fmt: skip
         return [(one - other) / (2 * self.eps) for one, other in zip(above, below, strict=True)]
 
     def analytical_jacobians(self, output: Any) -> list[Any]:

@@ -150,7 +150,8 @@ class saved_tensors_hooks:
         if tensor._version != version:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
-                               "open an issue if you need to perform in-place operations on the input to a pack hook.")  # fmt: skip
+                               "open an issue if you need to perform in-place operations on the input to a pack "
+                               "hook.")  # fmt: skip
         return (_Packed(packed, self.unpack_hook, tensor),)
 
 

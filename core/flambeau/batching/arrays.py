@@ -116,7 +116,8 @@ class BatchedArray:
 
     def __bool__(self) -> bool:
         raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
-                           "don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")  # fmt: skip
+                           "don't support that yet, please file an issue at "
+                           "https://github.com/pytorch/pytorch/issues .")  # fmt: skip
 
     def _no_number(self) -> Any:
         raise RuntimeError("vmap: a batched array is not one number")

@@ -20,7 +20,8 @@ class BatchedGenerator:
     def __init__(self, generator: Any, place: device) -> None:
         if any(each.randomness == "error" for each in active):
             raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                               "'different' randomness flags on vmap or perform the randomness operation out of vmap")  # fmt: skip
+                               "'different' randomness flags on vmap or perform the randomness operation out of "
+                               "vmap")  # fmt: skip
         from ..dtypes import float32
 
         self._generator = generator

@@ -1,6 +1,7 @@
 """Operations that are batched by a rule of their own: it is faster than the array-API forward, or looks at numbers.
 
-A rule takes a ``BatchedBackend`` and gives a kernel.  ``add_level`` and ``drop_level`` are here because they, too, are operations.
+A rule takes a ``BatchedBackend`` and gives a kernel.  ``add_level`` and ``drop_level`` are here because they, too, are
+operations.
 """
 
 from __future__ import annotations

@@ -123,7 +123,8 @@ class _Call:
                              f"structure {spec}.")  # fmt: skip
         if not all(each is None or isinstance(each, int) for each in found):
             raise ValueError(f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
-                             "collection of ints representing where in the outputs the vmapped dimension should appear.")  # fmt: skip
+                             "collection of ints representing where in the outputs the vmapped dimension should "
+                             "appear.")  # fmt: skip
         return found
 
     def outside(self, result: Any, level: Level, dim: int | None) -> Any:

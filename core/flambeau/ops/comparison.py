@@ -130,9 +130,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         made = input if min is None else maximum(input, min)
         return made if max is None else minimum(made, max)
-    if isinstance(min, float) or isinstance(max, float):
-        if input.dtype.category < dtypes.FLOATING:
-            input = input.to(dtypes.get_default_dtype())
+    if (isinstance(min, float) or isinstance(max, float)) and input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("clamp is not supported for complex types")
     return _clamp(input, min, max)

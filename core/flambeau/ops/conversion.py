@@ -144,7 +144,8 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     from .. import cuda
 
     cuda.init()
-    return to_kind(self, kind_of(self.dtype, _device("cuda", device) if device is None or isinstance(device, int) else _as_device(device)))
+    place = _device("cuda", device) if device is None or isinstance(device, int) else _as_device(device)
+    return to_kind(self, kind_of(self.dtype, place))
 
 
 Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda  # type: ignore[method-assign, assignment]

@@ -123,9 +123,15 @@ _ctc = op(
     log_probs=lambda F, g, log_probs, labels, input_lengths, target_lengths, out: F.ctc_loss_backward(
         g, log_probs, labels, input_lengths, target_lengths, out),
 )  # fmt: skip
+
+
+def _refuse(F: Any, g: Any) -> Any:
+    raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
+
+
 op(
     "ctc_loss_backward", _ctc_backward_forward, apart=("labels", "input_lengths", "target_lengths"), public=False, method=False,
-    out=False,
+    out=False, input=_refuse, log_probs=_refuse,
 )  # fmt: skip
 
 

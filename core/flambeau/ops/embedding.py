@@ -66,8 +66,10 @@ op("index_frequencies", _frequencies_forward, apart=("indices",), public=False, 
 
 def _check_indices(name: str, indices: Tensor) -> None:
     if indices._kind.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-                           f"but got torch.{indices.dtype.legacy_name}Tensor instead (while checking arguments for {name})")  # fmt: skip
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{indices.dtype.legacy_name}Tensor instead (while checking arguments for {name})"
+        )
 
 
 def embedding(

@@ -52,7 +52,8 @@ def _add_at(xp: Any, flat: Any, positions: Any, values: Any) -> Any:
 
 _strided = op(
     "as_strided", _strided_forward, view=True, public=False, method=False,
-    input=lambda F, g, input_shape, size, stride, offset, backend: F.as_strided_backward(g, input_shape, size, stride, offset, backend),
+    input=lambda F, g, input_shape, size, stride, offset, backend: F.as_strided_backward(
+        g, input_shape, size, stride, offset, backend),
 )  # fmt: skip
 op(
     "as_strided_backward", _strided_backward_forward, public=False, method=False, out=False,
@@ -79,7 +80,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if needed > length:
         item = input.element_size()
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {item} "
-                           f"requiring a storage size of {needed * item} are out of bounds for storage of size {length * item}")  # fmt: skip
+                           f"requiring a storage size of {needed * item} are out of bounds for storage of size "
+                           f"{length * item}")  # fmt: skip
     return _strided(input, size, stride, start, backend)
 
 

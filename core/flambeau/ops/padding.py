@@ -62,8 +62,10 @@ def _part(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
 def _reflected(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:
     length = input.shape[dim]
     if before >= length or after >= length:
-        raise RuntimeError(f"Argument #{2 * (input.ndim - dim) + 2}: Padding size should be less than the corresponding input "
-                           f"dimension, but got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}")  # fmt: skip
+        raise RuntimeError(
+            f"Argument #{2 * (input.ndim - dim) + 2}: Padding size should be less than the corresponding input dimension, but "
+            f"got: padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}"
+        )
     first = _part(input, dim, 1, before + 1).flip(dim)
     return [first, input, _part(input, dim, length - 1 - after, length - 1).flip(dim)]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._tensor import Tensor
 from ..autograd.modes import _grad
 from ..op import op
-from .._tensor import Tensor
 from .formula import formula
 
 __all__ = ["lstm_layer"]

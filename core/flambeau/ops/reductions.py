@@ -331,7 +331,8 @@ def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, 
 
 
 _std = op(
-    "std", lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
+    "std",
+    lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
     promote="accumulate", public=False, method=False, input=_std_grad,
 )  # fmt: skip
 

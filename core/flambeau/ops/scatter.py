@@ -226,7 +226,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
     if isinstance(values, Tensor) and values.dtype is not input.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the source.")  # fmt: skip
+                           f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the "
+                           "source.")  # fmt: skip
     raw, _, _ = _raw_index(input, tuple(indices))
     if accumulate:
         return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)

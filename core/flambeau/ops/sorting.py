@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor, wrap
-from ..devices import kind_of
+from .._tensor import Tensor
 from ..op import OPS, composite, op, result_type
 from .reductions import select_backward
 from .views import wrap_dim
@@ -114,7 +113,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 @composite(out=True)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median (the lower of two): of all elements; or of each slice over ``dim``, with where it is.  NaN counts as the largest."""
+    """The median (the lower of two): of all elements; or of each slice over ``dim``, with where it is.
+
+    NaN counts as the largest.
+    """
     return _median("median", input, dim, keepdim)
 
 
@@ -230,7 +232,9 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where each element of ``input`` would go in the sorted rows of ``sorted_sequence``: before equal ones, or after (``right``).
+    """Where each element of ``input`` would go in the sorted rows of ``sorted_sequence``.
+
+    That is before equal ones, or after them (``right``).
 
     >>> import flambeau as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))

@@ -166,7 +166,8 @@ def _expand_method(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
             size = old
         elif old not in (1, size):
             raise RuntimeError(f"The expanded size of the tensor ({size}) must match the existing size ({old}) at "
-                               f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(given)}")  # fmt: skip
+                               f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: "
+                               f"{list(given)}")  # fmt: skip
         result.append(size)
     return _expanded(self, tuple(result))  # type: ignore[no-any-return]
 
@@ -240,7 +241,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
-    return _reshape_method(input, shape[:start] + (prod(shape[start : end + 1]),) + shape[end + 1 :])
+    return _reshape_method(input, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 @composite
@@ -287,7 +288,8 @@ def _permute_method(self: Tensor, *dims: Any) -> Tensor:
     given = as_shape(dims)
     if len(given) != ndim:
         raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-                           f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(given)}")  # fmt: skip
+                           f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
+                           f"len(dims) = {len(given)}")  # fmt: skip
     order = tuple(wrap_dim(each, ndim) for each in given)
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -352,8 +354,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     source = [wrap_dim(each, ndim) for each in (source if isinstance(source, (tuple, list)) else (source,))]
     destination = [wrap_dim(each, ndim) for each in (destination if isinstance(destination, (tuple, list)) else (destination,))]
     if len(source) != len(destination):
-        raise RuntimeError("movedim: Invalid source or destination dims: source ("
-                           f"{source} dims) should contain the same number of dims as destination ({destination} dims)")  # fmt: skip
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same "
+                           f"number of dims as destination ({destination} dims)")  # fmt: skip
     for name, each in (("source", source), ("destination", destination)):
         if len(set(each)) != len(each):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({each})")

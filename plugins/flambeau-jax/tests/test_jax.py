@@ -1,14 +1,15 @@
 """flambeau on JAX: values, in-place writes seen through views, training."""
 
+import os
 import subprocess
 import sys
 
 import pytest
+
+import flambeau as torch
 from flambeau.conformance import networks
 from flambeau.conformance.checks import Checker
 from flambeau.conformance.samples import bad_calls, families
-
-import flambeau as torch
 
 checker = Checker("jax")
 
@@ -83,8 +84,7 @@ def test_training():
 
 def test_selected_by_the_environment(tmp_path):
     code = "import torch; x = torch.randn(2, requires_grad=True); (x * x).sum().backward(); print(x.device, x.grad.device)"
-    import os
 
-    done = subprocess.run([sys.executable, "-m", "flambeau", "-c", code], env={**os.environ, "FLAMBEAU_BACKEND": "jax"}, cwd=tmp_path,
-                          capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "flambeau", "-c", code], env={**os.environ, "FLAMBEAU_BACKEND": "jax"},
+                          cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
     assert done.stdout.split() == ["jax:0", "jax:0"]

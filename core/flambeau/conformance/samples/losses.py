@@ -162,7 +162,8 @@ SAMPLES = [
          lambda np, a, p, n: np.maximum(0, 1 + np.sqrt(((a - p + 1e-6) ** 2).sum(-1)) - np.sqrt(((a - n + 1e-6) ** 2).sum(-1))),
          real(4, 3), real(4, 3), real(4, 3)),
     *_of("triplet_margin_with_distance_loss",
-         lambda F, a, p, n, **k: F.triplet_margin_with_distance_loss(a, p, n, distance_function=lambda x, y: abs(x - y).sum(-1), swap=True, **k),
+         lambda F, a, p, n, **k: F.triplet_margin_with_distance_loss(
+             a, p, n, distance_function=lambda x, y: abs(x - y).sum(-1), swap=True, **k),
          lambda np, a, p, n: np.maximum(0, 1 + abs(a - p).sum(-1) - np.minimum(abs(a - n).sum(-1), abs(p - n).sum(-1))),
          real(4, 3), real(4, 3), real(4, 3), dtypes=_WIDE),
     *_of("multi_margin_loss", lambda F, x, t, **k: F.multi_margin_loss(x, t, p=2, margin=0.8, **k),

@@ -26,8 +26,8 @@ def scaled_dot_product_attention(
     """``softmax(query @ key.T * scale + mask) @ value``.
 
     Shapes: query ``(*, L, E)``, key ``(*, S, E)``, value ``(*, S, V)``, attn_mask broadcastable to ``(*, L, S)``, bool (True
-    takes part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal`` lets no
-    position see later ones; ``enable_gqa`` repeats heads of key and value to as many as query has.
+    takes part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal``
+    lets no position see later ones; ``enable_gqa`` repeats heads of key and value to as many as query has.
 
     >>> import flambeau as torch
     >>> q = torch.ones(1, 2, 4)

@@ -118,8 +118,10 @@ def triplet_margin_with_distance_loss(
 
 def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
-                           f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")  # fmt: skip
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
 
 
 # --- classes and labels -------------------------------------------------------------------------------------------

@@ -31,17 +31,17 @@ def interpolate(
 ) -> Tensor:  # fmt: skip
     """Resize the dimensions after the first two to ``size``, or by ``scale_factor``.
 
-    ``mode``: "nearest", "nearest-exact", "area", "linear" (3-d input), "bilinear", "bicubic" and "lanczos" (4-d), "trilinear" (5-d).
-    ``align_corners`` maps corners to corners rather than edges to edges; ``antialias`` widens the filter where the image shrinks.
+    ``mode``: "nearest", "nearest-exact", "area", "linear" (3-d input), "bilinear", "bicubic" and "lanczos" (4-d), "trilinear"
+    (5-d).  ``align_corners`` maps corners to corners rather than edges to edges; ``antialias`` widens the filter where the image
+    shrinks.
 
     >>> import flambeau as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
-    if mode in ("nearest", "area", "nearest-exact"):
-        if align_corners is not None:
-            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
-                             "trilinear")
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                         "trilinear")
     sizes, scales = _target(input, size, scale_factor, bool(recompute_scale_factor) or mode == "area")
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")

@@ -69,8 +69,9 @@ def grid_sample(
 ) -> Tensor:
     """Images sampled at the points of ``grid``, whose coordinates (x, y, ...) go from -1 to 1.
 
-    ``mode``: "bilinear" (trilinear for volumes), "nearest" or "bicubic" (images only).  ``padding_mode``, what is outside: "zeros",
-    "border" (the nearest edge) or "reflection".  ``align_corners``: -1 and 1 are the centres of the corner pixels, not the edges.
+    ``mode``: "bilinear" (trilinear for volumes), "nearest" or "bicubic" (images only).  ``padding_mode``, what is outside:
+    "zeros", "border" (the nearest edge) or "reflection".  ``align_corners``: -1 and 1 are the centres of the corner pixels, not
+    the edges.
 
     Shapes: input ``(N, C, H, W)``, grid ``(N, H', W', 2)``; or ``(N, C, D, H, W)`` and ``(N, D', H', W', 3)``.
     """

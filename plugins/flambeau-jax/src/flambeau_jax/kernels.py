@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+
 from flambeau.op import OPS
 
 __all__ = ["KERNELS"]

@@ -1,0 +1,545 @@
+"""``nn.functional`` where a table of samples does not reach: randomness, state, old spellings, warnings, whole mechanisms."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import flambeau.nn.functional as F
+import numpy as np
+import pytest
+
+import flambeau as torch
+
+
+def normal(*shape, seed=0, dtype=np.float64):
+    return torch.tensor(np.random.default_rng(seed).standard_normal(shape).astype(dtype))
+
+
+def same(got, wanted, tolerance=1e-9):
+    np.testing.assert_allclose(got.detach().numpy(), np.asarray(wanted), rtol=tolerance, atol=tolerance)
+
+
+# --- dropout ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_keeps_the_mean_and_scales_what_it_keeps(p):
+    torch.manual_seed(0)
+    made = F.dropout(torch.ones(20000), p)
+    kept = made[made != 0]
+    same(kept, np.full(len(kept), 1 / (1 - p)), 1e-6)
+    assert abs(len(kept) / 20000 - (1 - p)) < 0.02
+
+
+def test_dropout_passes_the_gradient_of_what_it_keeps():
+    x = torch.ones(100, requires_grad=True)
+    made = F.dropout(x, 0.5)
+    made.sum().backward()
+    same(x.grad, made.detach().numpy())
+
+
+def test_dropout_in_place_changes_its_input():
+    x = torch.ones(1000)
+    made = F.dropout(x, 0.5, inplace=True)
+    assert made is x and 300 < int((x == 0).sum()) < 700
+
+
+@pytest.mark.parametrize(("function", "shape"), [(F.dropout1d, (40, 30, 5)), (F.dropout2d, (40, 30, 2, 3)), (F.dropout3d, (40, 30, 2, 3, 2))])
+def test_channel_dropout_drops_whole_channels(function, shape):
+    torch.manual_seed(0)
+    flat = function(torch.ones(shape), 0.4).reshape(1200, -1)
+    assert (flat == flat[:, :1]).all()
+    assert 0.55 < (flat[:, 0] != 0).float().mean() < 0.65
+
+
+def test_channel_dropout_of_a_sample_without_batch():
+    torch.manual_seed(0)
+    made = F.dropout3d(torch.ones(50, 2, 2, 2), 0.5).flatten(1)
+    assert made.shape == (50, 8) and (made == made[:, :1]).all()
+
+
+@pytest.mark.parametrize("function", [F.alpha_dropout, F.feature_alpha_dropout])
+def test_alpha_dropout_keeps_mean_and_variance(function):
+    torch.manual_seed(0)
+    x = normal(1000, 200, dtype=np.float32)
+    made = function(x, 0.3, training=True)
+    assert abs(float(made.mean())) < 0.02 and abs(float(made.var()) - 1) < 0.02
+
+
+def test_dropout2d_warns_of_shapes_that_it_was_not_made_for():
+    with pytest.warns(UserWarning, match="Received a 2-D input"):
+        F.dropout2d(torch.ones(2, 3))
+    with pytest.warns(UserWarning, match="3D input to dropout2d"):
+        F.dropout2d(torch.ones(2, 3, 4))
+
+
+# --- activations --------------------------------------------------------------------------------------------------
+
+IN_PLACE = [F.relu, F.relu6, F.elu, F.selu, F.celu, F.leaky_relu, F.hardtanh, F.hardsigmoid, F.hardswish, F.silu, F.mish]
+
+
+@pytest.mark.parametrize("function", IN_PLACE)
+def test_activations_in_place(function):
+    x = normal(3, 4)
+    wanted = function(x)
+    assert function(x, inplace=True) is x
+    same(x, wanted.numpy())
+
+
+@pytest.mark.parametrize("function", IN_PLACE)
+def test_activations_in_place_are_differentiable(function):
+    x, y = normal(3, 4).requires_grad_(), normal(3, 4).requires_grad_()
+    function(x * 2).sum().backward()
+    function(y * 2, inplace=True).sum().backward()
+    same(y.grad, x.grad.numpy())
+
+
+def test_rrelu_draws_a_slope_for_each_negative_element():
+    torch.manual_seed(0)
+    x = torch.linspace(-2, 2, 401)
+    slopes = F.rrelu(x, 0.1, 0.3, training=True)[:200] / x[:200]
+    assert ((slopes >= 0.1 - 1e-6) & (slopes <= 0.3 + 1e-6)).all() and len(set(slopes.tolist())) > 150
+    same(F.rrelu(x, 0.1, 0.3, training=True)[200:], x[200:].numpy())
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_gumbel_softmax_samples_from_the_logits(hard):
+    torch.manual_seed(0)
+    logits = torch.tensor([0.1, 0.2, 0.7]).log().expand(20000, 3)
+    made = F.gumbel_softmax(logits, tau=0.1, hard=hard)
+    same(made.sum(1), np.ones(20000), 1e-5)
+    counts = made.argmax(1).bincount(minlength=3) if hasattr(torch.Tensor, "bincount") else F.one_hot(made.argmax(1)).sum(0)
+    same(counts / 20000, [0.1, 0.2, 0.7], 0.02)
+    assert not hard or ((made == 0) | (made > 0.999)).all()
+
+
+def test_gumbel_softmax_hard_has_the_gradient_of_the_relaxed_sample():
+    found = []
+    for hard in (False, True):
+        logits = normal(4, 3).requires_grad_()
+        torch.manual_seed(0)
+        made = F.gumbel_softmax(logits, hard=hard)
+        (made * torch.arange(3.0)).sum().backward()
+        found.append(logits.grad.numpy())
+    np.testing.assert_allclose(*found)
+
+
+@pytest.mark.parametrize(("ndim", "dim"), [(1, 0), (2, 1), (3, 0), (4, 1)])
+@pytest.mark.parametrize("function", [F.softmax, F.log_softmax, F.softmin])
+def test_softmax_without_dim_chooses_one_with_a_warning(function, ndim, dim):
+    x = normal(*range(2, 2 + ndim))
+    with pytest.warns(UserWarning, match="Implicit dimension choice"):
+        made = function(x)
+    same(made, function(x, dim).numpy())
+
+
+def test_softmax_in_another_dtype():
+    assert F.softmax(torch.tensor([1, 2]), 0, dtype=torch.float64).dtype is torch.float64
+    assert F.log_softmax(torch.tensor([1, 2]), 0, dtype=torch.float32).dtype is torch.float32
+
+
+# --- losses -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("flags", "reduction"), [
+    ({"size_average": True}, "mean"), ({"size_average": False}, "sum"), ({"reduce": False}, "none"), ({"reduce": True}, "mean"),
+    ({"size_average": False, "reduce": True}, "sum"),
+])  # fmt: skip
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.soft_margin_loss])
+def test_losses_take_the_flags_of_old(loss, flags, reduction):
+    x, y = normal(3, 4), normal(3, 4, seed=1)
+    with pytest.warns(UserWarning, match="size_average and reduce"):
+        made = loss(x, y, **flags)
+    same(made, loss(x, y, reduction=reduction).numpy())
+
+
+def test_losses_warn_where_shapes_differ():
+    with pytest.warns(UserWarning, match="different to the input size"):
+        made = F.mse_loss(torch.ones(3, 1), torch.zeros(3, 2), reduction="none")
+    assert made.shape == (3, 2)
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss])
+def test_weighted_means_divide_by_the_sum_of_weights(loss):
+    x, y, w = normal(3, 4), normal(3, 4, seed=1), normal(3, 4, seed=2).abs()
+    each = loss(x, y, reduction="none")
+    same(loss(x, y, weight=w), float((each * w).sum() / w.sum()))
+    with pytest.raises(ValueError, match="same size"):
+        loss(x, y, weight=w[0])
+
+
+def test_nothing_to_average_is_not_a_number():
+    assert math.isnan(F.cross_entropy(torch.zeros(2, 3), torch.tensor([-100, -100])))
+    assert float(F.cross_entropy(torch.zeros(2, 3), torch.tensor([-100, -100]), reduction="sum")) == 0
+
+
+def test_ignored_targets_receive_no_gradient():
+    x = normal(3, 4).requires_grad_()
+    F.cross_entropy(x, torch.tensor([1, 7, 2]), ignore_index=7).backward()
+    assert not x.grad[1].any() and x.grad[0].any()
+    same(x.grad.sum(1), np.zeros(3))
+
+
+def test_cross_entropy_of_large_logits():
+    x = torch.tensor([[1000.0, 0.0], [0.0, -1000.0]], requires_grad=True)
+    loss = F.cross_entropy(x, torch.tensor([1, 1]), reduction="none")
+    same(loss, [1000, 1000])
+    loss.sum().backward()
+    same(x.grad, [[1, -1], [1, -1]])
+
+
+def test_cross_entropy_keeps_only_the_graph_of_its_input():
+    x = normal(3, 4).requires_grad_()
+    loss = F.cross_entropy(x, torch.tensor([0, 1, 2]))
+    assert type(loss.grad_fn).__name__ == "NllLossBackward0"
+    assert loss.grad_fn.next_functions[0][0].variable is x
+
+
+def test_label_smoothing_of_classes_and_of_their_probabilities_agree():
+    x, target, w = normal(5, 4), torch.tensor([0, 3, 1, 1, 2]), normal(4, seed=1).abs()
+    for reduction in ("sum", "none"):
+        classes = F.cross_entropy(x, target, w, reduction=reduction, label_smoothing=0.3)
+        shares = F.cross_entropy(x, F.one_hot(target).double(), w, reduction=reduction, label_smoothing=0.3)
+        same(classes, shares.numpy())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_losses_sum_half_precision_in_single(dtype):
+    x = torch.full((70000,), 1.0, dtype=dtype)
+    same(F.mse_loss(x, x * 0).float(), 1.0, 1e-3)
+
+
+# --- CTC ----------------------------------------------------------------------------------------------------------
+
+
+def test_ctc_gradient_is_that_of_finite_differences():
+    logits = normal(5, 2, 3).requires_grad_()
+
+    def loss(x):
+        return F.ctc_loss(x.log_softmax(2), torch.tensor([[1, 2], [2, 0]]), (5, 4), (2, 1), reduction="sum")
+
+    assert torch.autograd.gradcheck(loss, (logits,))
+
+
+def test_ctc_of_concatenated_targets_and_of_one_sample():
+    log_probs = normal(6, 2, 4).log_softmax(2)
+    padded = F.ctc_loss(log_probs, torch.tensor([[1, 2, 3], [3, 0, 0]]), (6, 5), (3, 1), reduction="none")
+    joined = F.ctc_loss(log_probs, torch.tensor([1, 2, 3, 3]), (6, 5), (3, 1), reduction="none")
+    alone = F.ctc_loss(log_probs[:, 0], torch.tensor([1, 2, 3]), torch.tensor(6), torch.tensor(3), reduction="none")
+    same(joined, padded.numpy())
+    same(alone, padded[0].numpy())
+
+
+def test_ctc_too_short_for_its_target():
+    log_probs = normal(3, 1, 4).log_softmax(2).requires_grad_()
+    arguments = torch.tensor([[1, 1, 2]]), (3,), (3,)
+    assert math.isinf(F.ctc_loss(log_probs, *arguments))
+    loss = F.ctc_loss(log_probs, *arguments, zero_infinity=True)
+    loss.backward()
+    assert float(loss) == 0 and not log_probs.grad.isnan().any()
+
+
+# --- embedding ----------------------------------------------------------------------------------------------------
+
+
+def test_embedding_padding_row_receives_no_gradient():
+    weight = normal(5, 3).requires_grad_()
+    F.embedding(torch.tensor([0, 1, 1, 4]), weight, padding_idx=1).sum().backward()
+    same(weight.grad.sum(1), [3, 0, 0, 0, 3])
+
+
+def test_embedding_scales_gradients_by_frequency():
+    weight = normal(5, 3).requires_grad_()
+    F.embedding(torch.tensor([[0, 1], [1, 4]]), weight, scale_grad_by_freq=True).sum().backward()
+    same(weight.grad[:, 0], [1, 1, 0, 0, 1])
+
+
+def test_embedding_shortens_long_rows_in_place():
+    weight = torch.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
+    F.embedding(torch.tensor([0, 1]), weight, max_norm=1.0)
+    same(weight, [[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]], 1e-6)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_without_padding_and_empty_ones(mode):
+    weight = normal(6, 3)
+    indices, offsets = torch.tensor([1, 5, 2, 5, 5]), torch.tensor([0, 3, 3, 4])
+    made = F.embedding_bag(indices, weight, offsets, mode=mode, padding_idx=5)
+    rows = weight.numpy()
+    combined = getattr(np, mode)(rows[[1, 2]], 0)
+    same(made, [combined, [0] * 3, [0] * 3, [0] * 3])
+    with_end = F.embedding_bag(indices, weight, torch.tensor([0, 3, 5]), mode=mode, include_last_offset=True)
+    same(with_end, [getattr(np, mode)(rows[[1, 5, 2]], 0), rows[5] * (2 if mode == "sum" else 1)])
+
+
+def test_rows_of_indices_are_bags():
+    weight = normal(6, 3)
+    indices = torch.tensor([[1, 5], [2, 0]])
+    same(F.embedding_bag(indices, weight, mode="sum"), F.embedding(indices, weight).sum(1).numpy())
+
+
+# --- normalization ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [F.batch_norm, F.instance_norm])
+def test_running_statistics(function):
+    x = normal(4, 3, 5) * 2 + 1
+    mean, variance = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
+    function(x, mean, variance, momentum=0.1, **{"training" if function is F.batch_norm else "use_input_stats": True})
+    axes = (0, 2) if function is F.batch_norm else 2
+    found_mean, found_variance = x.numpy().mean(axes), x.numpy().var(axes, ddof=1)
+    if function is F.instance_norm:
+        found_mean, found_variance = found_mean.mean(0), found_variance.mean(0)
+    same(mean, 0.1 * found_mean)
+    same(variance, 0.9 + 0.1 * found_variance)
+
+
+def test_evaluation_uses_and_keeps_running_statistics():
+    x, mean, variance = normal(4, 3), torch.tensor([1.0, 2.0, 3.0]).double(), torch.tensor([4.0, 1.0, 0.25]).double()
+    made = F.batch_norm(x, mean, variance, eps=0.0)
+    same(made, (x.numpy() - [1, 2, 3]) / [2, 1, 0.5])
+    same(mean, [1, 2, 3])
+
+
+def test_norms_of_half_precision_compute_in_single():
+    x = (normal(4, 256, dtype=np.float32) * 100 + 1000).half()
+    made = F.layer_norm(x, (256,))
+    wide = x.float().numpy()
+    assert made.dtype is torch.float16
+    same(made.float(), (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True), 5e-3)
+
+
+@pytest.mark.parametrize("norm", [
+    lambda x, w: F.layer_norm(x, (4, 2), w.reshape(4, 2)), lambda x, w: F.group_norm(x, 4, w), lambda x, w: F.instance_norm(x, weight=w),
+    lambda x, w: F.batch_norm(x, None, None, w, training=True),
+])  # fmt: skip
+def test_norms_of_random_shapes_agree_with_their_formula(norm):
+    for shape in ((1, 8, 4, 2), (3, 8, 4, 2)):
+        x, w = normal(*shape).requires_grad_(), normal(8, seed=1).requires_grad_()
+        assert torch.autograd.gradcheck(norm, (x, w))
+
+
+# --- pooling ------------------------------------------------------------------------------------------------------
+
+
+def test_max_pool_gives_ties_to_the_first():
+    x = torch.zeros(1, 1, 4, 4, requires_grad=True)
+    F.max_pool2d(x, 2).sum().backward()
+    same(x.grad[0, 0], [[1, 0, 1, 0], [0] * 4, [1, 0, 1, 0], [0] * 4])
+
+
+def test_max_pool_of_minus_infinity_and_of_nan():
+    x = torch.full((1, 1, 4), -math.inf).requires_grad_()
+    F.max_pool1d(x, 3, 2, 1).sum().backward()
+    same(x.grad[0, 0], [1, 1, 0, 0])
+    y = torch.tensor([[[1.0, math.nan, 2.0, math.nan]]]).requires_grad_()
+    made = F.max_pool1d(y, 4)
+    made.sum().backward()
+    assert math.isnan(made.item())
+    same(y.grad[0, 0], [0, 0, 0, 1])
+
+
+def test_unpooling_undoes_pooling():
+    x = normal(2, 3, 6, 4)
+    made, indices = F.max_pool2d(x, 2, return_indices=True)
+    back = F.max_unpool2d(made, indices, 2)
+    same(F.max_pool2d(back, 2), made.clamp_min(0).numpy())
+    assert int((back != 0).sum()) == made.numel()
+
+
+@pytest.mark.parametrize(("pool", "shape"), [(F.fractional_max_pool2d, (2, 3, 9, 7)), (F.fractional_max_pool3d, (2, 3, 6, 9, 7))])
+def test_fractional_pooling_takes_maxima_where_its_indices_say(pool, shape):
+    x = normal(*shape)
+    made, indices = pool(x, 2, output_ratio=(0.5,) * (len(shape) - 2), return_indices=True)
+    assert made.shape[2:] == tuple(n // 2 for n in shape[2:])
+    same(x.flatten(2).gather(2, indices.flatten(2)), made.flatten(2).numpy())
+    samples = torch.zeros(2, 3, len(shape) - 2, dtype=torch.float64)
+    again = [pool(x, 2, output_size=(2,) * (len(shape) - 2), _random_samples=samples) for _ in range(2)]
+    same(again[0], again[1].numpy())
+
+
+# --- resampling ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("function", "options"), [
+    (F.upsample, {"mode": "nearest"}), (F.upsample_nearest, {"mode": "nearest"}),
+    (F.upsample_bilinear, {"mode": "bilinear", "align_corners": True}),
+])  # fmt: skip
+def test_former_names_of_interpolate(function, options):
+    x = normal(1, 2, 3, 4)
+    with pytest.warns(UserWarning, match="deprecated"):
+        made = function(x, scale_factor=2)
+    same(made, F.interpolate(x, scale_factor=2, **options).numpy())
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_constant_images_stay_constant(mode):
+    x = torch.full((1, 1, 5, 7), 3.0)
+    for options in ({}, {"align_corners": True}, {"antialias": True}):
+        same(F.interpolate(x, (3, 4), mode=mode, **options), np.full((1, 1, 3, 4), 3.0), 1e-5)
+        same(F.interpolate(x, (9, 8), mode=mode, **options), np.full((1, 1, 9, 8), 3.0), 1e-5)
+
+
+def test_infinities_stay_where_they_are():
+    x = torch.zeros(1, 1, 6)
+    x[..., 0] = math.inf
+    made = F.interpolate(x, 12, mode="linear")
+    assert math.isinf(made[0, 0, 0]) and not made[0, 0, 3:].any()
+
+
+def test_bytes_are_rounded_after_resampling():
+    x = torch.tensor([[[[0, 255]]]], dtype=torch.uint8)
+    made = F.interpolate(x, (1, 4), mode="bilinear")
+    assert made.dtype is torch.uint8 and made.flatten().tolist() == [0, 64, 191, 255]
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_the_identity_grid_gives_the_image(mode, align_corners):
+    x = normal(2, 3, 4, 5)
+    identity = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]]).double().expand(2, 2, 3)
+    grid = F.affine_grid(identity, x.shape, align_corners=align_corners)
+    same(F.grid_sample(x, grid, mode=mode, align_corners=align_corners), x.numpy())
+
+
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_grid_sample_gradients(mode, padding_mode):
+    x, grid = normal(1, 2, 3, 4).requires_grad_(), (normal(1, 2, 2, 2, seed=3) * 0.7).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, g: F.grid_sample(x, g, mode, padding_mode, align_corners=False), (x, grid))
+
+
+def test_grid_sample_without_align_corners_warns():
+    with pytest.warns(UserWarning, match="align_corners=False since 1.3.0"):
+        F.grid_sample(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2))
+
+
+# --- attention ----------------------------------------------------------------------------------------------------
+
+
+def attend(q, k, v, heads, w_in, b_in, w_out, b_out, mask=None):
+    """Attention of several heads, head by head: sequences first, no batch."""
+    size = q.shape[-1]
+    q, k, v = (x @ w.T + b for x, w, b in zip((q, k, v), np.split(w_in, 3), np.split(b_in, 3), strict=True))
+    outputs, weights = [], []
+    for part in np.split(np.arange(size), heads):
+        scores = q[:, part] @ k[:, part].T / np.sqrt(size / heads)
+        scores = scores if mask is None else scores + mask
+        shares = np.exp(scores - scores.max(1, keepdims=True))
+        shares /= shares.sum(1, keepdims=True)
+        outputs.append(shares @ v[:, part])
+        weights.append(shares)
+    return np.concatenate(outputs, 1) @ w_out.T + b_out, np.stack(weights)
+
+
+@pytest.fixture
+def heads():
+    made = dict(zip(("w_in", "b_in", "w_out", "b_out"), (normal(*s, seed=i) for i, s in enumerate(((24, 8), (24,), (8, 8), (8,)))), strict=True))
+
+    def run(q, k, v, **options):
+        return F.multi_head_attention_forward(
+            q, k, v, 8, 2, made["w_in"], made["b_in"], None, None, False, 0.0, made["w_out"], made["b_out"], **options
+        )
+
+    def expected(*qkv, mask=None):
+        return attend(*(each.numpy() for each in qkv), 2, **{name: each.numpy() for name, each in made.items()}, mask=mask)
+
+    return run, expected
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("shared", ["all", "key and value", "none"])
+def test_multi_head_attention(heads, shared, need_weights):
+    run, expected = heads
+    q, k, v = normal(3, 8), normal(4, 8, seed=1), normal(4, 8, seed=2)
+    q, k, v = {"all": (q, q, q), "key and value": (q, k, k), "none": (q, k, v)}[shared]
+    wanted, shares = expected(q, k, v)
+    made, weights = run(q, k, v, need_weights=need_weights)
+    same(made, wanted)
+    if need_weights:
+        same(weights, shares.mean(0))
+    else:
+        assert weights is None
+    batch = [each.unsqueeze(1).expand(-1, 2, -1) for each in (q, k, v)]
+    batch = [batch[0]] * 3 if shared == "all" else [batch[0], batch[1], batch[1]] if shared == "key and value" else batch
+    made, _ = run(*batch, need_weights=need_weights)
+    same(made, np.stack([wanted, wanted], 1))
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_masks_of_attention(heads, need_weights):
+    run, expected = heads
+    x = normal(4, 8)
+    causal = np.triu(np.full((4, 4), -np.inf), 1)
+    wanted, _ = expected(x, x, x, mask=causal)
+    for mask in (torch.tensor(causal), torch.tensor(causal < 0)):
+        same(run(x, x, x, attn_mask=mask, need_weights=need_weights)[0], wanted)
+        same(run(x, x, x, attn_mask=mask, need_weights=need_weights, is_causal=True)[0], wanted)
+    padding = torch.tensor([False, False, False, True])
+    wanted, _ = expected(x, x, x, mask=np.where(padding.numpy(), -np.inf, 0) + causal)
+    same(run(x, x, x, attn_mask=torch.tensor(causal < 0), key_padding_mask=padding, need_weights=need_weights)[0], wanted)
+
+
+def test_attention_weights_of_each_head(heads):
+    run, expected = heads
+    x = normal(3, 8)
+    same(run(x, x, x, average_attn_weights=False)[1], expected(x, x, x)[1])
+
+
+def test_bad_masks_of_attention(heads):
+    run, _ = heads
+    x = normal(3, 8)
+    with pytest.raises(RuntimeError, match=r"shape of the 2D attn_mask is torch.Size\(\[3, 4\]\), but should be \(3, 3\)"):
+        run(x, x, x, attn_mask=torch.zeros(3, 4))
+    with pytest.raises(AssertionError, match="only bool and floating types"):
+        run(x, x, x, attn_mask=torch.zeros(3, 3, dtype=torch.int64))
+    with pytest.raises(RuntimeError, match="Need attn_mask"):
+        run(x, x, x, is_causal=True)
+
+
+def test_grouped_queries_share_keys_and_values():
+    q, k, v = normal(2, 6, 3, 4), normal(2, 3, 5, 4, seed=1), normal(2, 3, 5, 4, seed=2)
+    made = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    same(made, F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)).numpy())
+
+
+# --- convolution --------------------------------------------------------------------------------------------------
+
+
+def test_view_after_convolution():
+    """Results are contiguous, as programs expect that flatten them by ``view``."""
+    for layer in (F.conv2d(normal(2, 9, 6, 6), normal(4, 9, 3, 3), padding=1), F.max_pool2d(normal(2, 3, 4, 4), 2),
+                  F.conv_transpose2d(normal(2, 9, 3, 3), normal(9, 4, 2, 2)), F.interpolate(normal(1, 2, 3, 3), 5, mode="bilinear")):  # fmt: skip
+        assert layer.is_contiguous() and layer.view(len(layer), -1).shape[0] == len(layer)
+
+
+def test_gradients_of_convolution_come_in_the_dtype_of_their_arguments():
+    x, w = normal(2, 3, 5, 5, dtype=np.float16).requires_grad_(), normal(4, 3, 3, 3, dtype=np.float16).requires_grad_()
+    F.conv2d(x, w).sum().backward()
+    assert x.grad.dtype is w.grad.dtype is torch.float16
+
+
+def test_backward_through_a_convolution_twice():
+    x, w = normal(2, 3, 5, 5).requires_grad_(), normal(4, 3, 3, 3).requires_grad_()
+    made = F.conv2d(x, w).square().sum()
+    first = torch.autograd.grad(made, w, retain_graph=True)[0]
+    same(torch.autograd.grad(made, w)[0], first.numpy())
+
+
+# --- the surface --------------------------------------------------------------------------------------------------
+
+
+def test_every_function_is_documented_and_listed():
+    listed = set(F.__all__)
+    assert len(F.__all__) == len(listed)
+    for name in listed:
+        assert getattr(F, name).__doc__, name
+
+
+def test_nothing_warns_without_need():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = torch.tensor([[1000.0, -1000.0, 0.0]])
+        F.softmax(x, 1), F.log_softmax(x, 1), F.silu(x), F.gelu(x), F.sigmoid(x), F.cross_entropy(x, torch.tensor([0]))
+        F.max_pool1d(x, 2), F.layer_norm(x, (3,))

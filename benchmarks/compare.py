@@ -115,7 +115,7 @@ def compare(workload: Workload, reference: Worker, workers: Sequence[Worker], ro
         spread = None
     theirs, *ours = [statistics.median(values) for values in zip(*measured, strict=True)]
     for (_, row), value in zip(able, ours, strict=True):
-        row.update(theirs=theirs, ours=value, ratio=value / theirs, spread=spread, disturbed=spread is not None and spread > SPREAD)
+        row.update(theirs=theirs, ours=value, ratio=value / theirs, spread=spread, disturbed=(spread or 0.0) > SPREAD)
     return rows
 
 
@@ -211,7 +211,7 @@ def plot(rows: Sequence[Row], path: str) -> None:
         axes.scatter([aim for aim, _ in aims], [place for _, place in aims], marker="|", color="black", zorder=3)
     axes.axvline(1, color="gray", linewidth=1)
     axes.set(xscale="log", yticks=range(len(names)), yticklabels=names, xlabel="relative to PyTorch (less is better; | the aim)")
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.legend()
     figure.savefig(path, dpi=150)
 

@@ -49,7 +49,7 @@ class Tensor(Members):
     _node: Any  # the node (or Output of one) that made this tensor; None for a leaf
     _grad: Tensor | None
     _storage: Storage | None  # shared with views; made when first needed
-    _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # of what it is a view: (tensor, operation, parameters, recorded)
+    _view: tuple[Tensor, Any, tuple[Any, ...], bool | str] | None  # for a view: (base, operation, parameters, recorded)
     _inference = False
     _has_hooks = False  # on a leaf: some are to be called when its gradient is complete
     name: str | None = None

@@ -20,7 +20,7 @@ from . import dtypes
 from ._tensor import Tensor
 from .creation import as_tensor
 from .op import OPS, PUBLIC
-from .overrides import DisableTorchFunctionSubclass
+from .overrides import DisableTorchFunctionSubclass, is_tensor_method_or_property
 
 __all__ = [
     "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",
@@ -285,6 +285,8 @@ class MaskedTensor(Tensor):
                 return MaskedTensor(result, func(masks[0], *args[1:], **kwargs))
             if any(not bool((each == masks[0]).all()) for each in masks[1:]):
                 raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
+            if not isinstance(result, Tensor) and is_tensor_method_or_property(func):  # shape, dtype and the like
+                return result
             if not isinstance(result, Tensor) or result.shape != masks[0].shape:
                 raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: "
                                 "[MaskedTensor]")  # fmt: skip

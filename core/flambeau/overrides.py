@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -229,7 +229,8 @@ def call(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) ->
         key: value for key, value in arguments.items()
         if key in op.tensor_names or key not in op.defaults or op.defaults[key] is not value
     }  # fmt: skip
-    args, kwargs = [], {}
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
     positional = [name.split("=")[0].strip() for name in op.signature.split("*")[0].split(",") if name.strip()]
     for name in positional:
         if name not in changed or kwargs:
@@ -306,7 +307,7 @@ def _converted(result: Any, cls: type) -> Any:
     return result
 
 
-_KEPT_AS_THEY_ARE = {Tensor.grad.__get__, Tensor._base.__get__}  # type: ignore[attr-defined]
+_KEPT_AS_THEY_ARE = {Tensor.grad.__get__, Tensor._base.__get__}
 _OFFERED_DUNDERS = frozenset({
     "__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
     "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
@@ -407,7 +408,8 @@ def _source(made: Any) -> str:
     return (f"def {made.__name__}({', '.join(declared)}):\n"
             f"    if {condition}{' and out is None' if has_out else ''}:\n"
             f"        return body_{key}({', '.join([*given, *keywords])})\n"
-            f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, {'out' if has_out else None})\n")  # fmt: skip
+            f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, "
+            f"{'out' if has_out else None})\n")  # fmt: skip
 
 
 def _parameters(function: Callable[..., Any], key: int) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -556,8 +558,9 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     """Public functions that are never offered to overrides: they take no tensors, or only look at them."""
     import flambeau as torch
 
-    public = {each for name, each in vars(torch).items() if isinstance(each, FunctionType) and not name.startswith("_")}
-    return (public | {Tensor.as_subclass, Tensor.__new__, Tensor.__hash__}) - set(_overridable_names())  # type: ignore[arg-type]
+    public: set[Any] = {each for name, each in vars(torch).items() if isinstance(each, FunctionType) and not name.startswith("_")}
+    methods: set[Any] = {Tensor.as_subclass, Tensor.__new__, Tensor.__hash__}
+    return (public | methods) - set(_overridable_names())
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
@@ -569,8 +572,6 @@ def _minus_one(function: Callable[..., Any]) -> Callable[..., Any]:
     def override(*args: Any, **kwargs: Any) -> int:
         return -1
 
-    try:
+    with suppress(ValueError):  # the getter of a property has none
         override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    except ValueError:  # the getter of a property has none
-        pass
     return override

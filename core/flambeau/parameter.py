@@ -24,7 +24,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
-    __torch_function__ = _disabled_torch_function_impl  # what is computed from a parameter is a plain tensor
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # what is computed from a parameter is a plain tensor
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -61,7 +61,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that is a buffer of the Module it is assigned to; ``persistent`` ones are in its ``state_dict``."""
 
     __slots__ = ()
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

@@ -418,8 +418,8 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
         results.append(each)
     if node is not None:
         node.outputs = tuple(metadata)
-        node.kind, node.shape = next(((each[0], each[1]) for each in metadata if each is not None),
-                                     (None, ()))  # type: ignore[assignment]
+        first: Any = next((each for each in metadata if each is not None), (None, ()))
+        node.kind, node.shape = first[0], first[1]
     return results
 
 

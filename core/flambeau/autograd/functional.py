@@ -32,9 +32,9 @@ def vjp(
     (tensor([1., 1.]), tensor([1., 2.]))
     """
     call = _Call("vjp", func, inputs, create_graph, strict)
-    weights = call.vector(v, call.outputs, call.single_output, "The vector v can only be None if the user-provided function "
-                                                               "returns a "
-                          "single Tensor with a single element.")  # fmt: skip
+    weights = call.vector(v, call.outputs, call.single_output,
+                          "The vector v can only be None if the user-provided function returns a single Tensor with a single "
+                          "element.")  # fmt: skip
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = call.filled(_gradients(call.outputs, call.inputs, weights, create_graph), call.inputs, "back")
     return call.results(found, call.single_input)
@@ -50,9 +50,9 @@ def jvp(
     (tensor([1., 1.]), tensor([1., 2.]))
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
-    tangents = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided "
-                                                              "function "
-                           "is a single Tensor with a single element.")  # fmt: skip
+    tangents = call.vector(v, call.inputs, call.single_input,
+                           "The vector v can only be None if the input to the user-provided function is a single Tensor with a "
+                           "single element.")  # fmt: skip
     with enable_grad():  # the gradients are linear in the weights, so their derivative by the weights is J
         weights = tuple(torch.zeros_like(each, requires_grad=True) for each in call.outputs)
         pulled = _gradients(call.outputs, call.inputs, weights, True)
@@ -92,9 +92,9 @@ def hvp(
 
 def _first_derivative(name: str, func: Any, inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[_Call, Any, Any]:
     call = _Call(name, func, inputs, create_graph, strict)
-    weights = call.vector(v, call.inputs, call.single_input, "The vector v can only be None if the input to the user-provided "
-                                                             "function "
-                          "is a single Tensor with a single element.")  # fmt: skip
+    weights = call.vector(v, call.inputs, call.single_input,
+                          "The vector v can only be None if the input to the user-provided function is a single Tensor with a "
+                          "single element.")  # fmt: skip
     if not call.single_output:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if call.outputs[0].numel() != 1:

@@ -354,9 +354,8 @@ class _Check:
                     with forward_ad.dual_level():
                         inputs = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.inputs]
                         inputs[index] = forward_ad.make_dual(inputs[index], direction)
-                        duals = [each for each, o in zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)),
-                                                         strict=True)
-                                 if isinstance(o, torch.Tensor) and o.requires_grad]  # fmt: skip
+                        results = zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)), strict=True)
+                        duals = [each for each, o in results if isinstance(o, torch.Tensor) and o.requires_grad]
                         tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
                     self.compare_tangents(j, numerical, tangents, "imaginary" if part == 1j else "real", target.is_complex())
 

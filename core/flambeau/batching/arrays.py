@@ -24,7 +24,7 @@ class BatchedArray:
     that is the same for the whole batch gets some for each member when one of them is written to.
     """
 
-    __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "xp")
+    __slots__ = ("_look", "_parent", "_raw", "_stamp", "depth", "verdict", "xp")
     __array_ufunc__ = None  # NumPy's operators give way to ours
     __hash__ = object.__hash__
 
@@ -35,6 +35,7 @@ class BatchedArray:
         self._parent = parent
         self._look = look
         self._stamp = 0 if parent is None else parent.stamp
+        self.verdict: str | None = None  # "any" or "all", for the answer to a question about the whole array
 
     @property
     def raw(self) -> Array:
@@ -115,6 +116,10 @@ class BatchedArray:
         put(self, index, value)
 
     def __bool__(self) -> bool:
+        if self.verdict is not None:  # an operation asks about all its elements: those of the whole batch
+            return bool(getattr(self.xp.inner, self.verdict)(self.raw))
+        if self.raw.size == 1:
+            return bool(self.raw)
         raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
                            "don't support that yet, please file an issue at "
                            "https://github.com/pytorch/pytorch/issues .")  # fmt: skip
@@ -260,7 +265,9 @@ class Namespace:
                 kept = kwargs.pop("keepdims", False)
                 found = function(self.reshape(x, (-1,)).raw, axis=self.depth, **kwargs)
                 return self.reshape(self.made(found), (1,) * x.ndim) if kept else self.made(found)
-            return self.made(function(x.raw, axis=axes, **kwargs))
+            made = self.made(function(x.raw, axis=axes, **kwargs))
+            made.verdict = name if name in ("all", "any") and axis is None else None
+            return made
 
         return apply
 
@@ -471,6 +478,12 @@ class Namespace:
         x = self.concat(parts, axis=axis) if len(parts) > 1 else x
         return self.made(self.inner.diff(x.raw, axis=self.axis(axis, x.ndim), n=n))
 
+    def nonzero(self, x: Any, /) -> tuple[BatchedArray, ...]:
+        x = self.lifted(x)
+        if prod(x.raw.shape[: self.depth]) != 1:
+            refuse_dynamic("aten::nonzero")
+        return tuple(map(self.lifted, self.inner.nonzero(self.inner.reshape(x.raw, x.shape))))
+
     def sort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
         made = self.made(self.inner.sort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))
         return self.flip(made, axis=axis) if descending else made
@@ -519,7 +532,7 @@ class Namespace:
 _WITHOUT_ARRAYS = frozenset({"can_cast", "dtype", "e", "inf", "nan", "newaxis", "pi"})
 _REDUCTIONS = frozenset({"all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var"})
 _ALONG = frozenset({"cumulative_prod", "cumulative_sum"})
-_DATA_DEPENDENT = frozenset({"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"})
+_DATA_DEPENDENT = frozenset({"unique_all", "unique_counts", "unique_inverse", "unique_values"})
 
 
 def _refuse(name: str, *args: Any, **kwargs: Any) -> Any:

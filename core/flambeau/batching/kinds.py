@@ -111,6 +111,10 @@ class _Flat(NamedTuple):
     hidden: tuple[int, ...]
     steps: tuple[int, ...]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.raw.shape  # type: ignore[no-any-return]
+
 
 _backends: dict[tuple[int, int], BatchedBackend] = {}
 

@@ -1,40 +1,46 @@
-"""Operations that are batched by a rule of their own: it is faster than the array-API forward, or looks at numbers.
+"""Operations that are batched by a rule of their own, because it is faster than the array-API forward.
 
-A rule takes a ``BatchedBackend`` and gives a kernel.  ``add_level`` and ``drop_level`` are here because they, too, are
-operations.
+A rule takes a ``BatchedBackend`` and gives a kernel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
+from ..op import OPS
 from .arrays import BatchedArray
+
+if TYPE_CHECKING:
+    from .kinds import BatchedBackend
 
 __all__ = ["RULES"]
 
-RULES: dict[str, Callable[[Any], Callable[..., Any]]] = {}
 
-# Operations on batches of matrices, to whose kernels the hidden dimensions are more of the batch.
-_ON_MATRICES = (
-    "linalg_cholesky_ex", "linalg_eig", "linalg_eigvals", "linalg_inv_ex", "linalg_ldl_factor_ex", "linalg_ldl_solve",
-    "linalg_lu_factor_ex", "linalg_matrix_exp", "linalg_solve_ex",
-)  # fmt: skip
+def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
+    """For an operation that has a batch of its own as first dimension of its first argument: where the other arguments are
+    the same for all, a larger batch.
+    """
+
+    def rule(backend: BatchedBackend) -> Callable[..., Any]:
+        forward, xp, k = OPS[name].forward, backend.xp, backend.depth
+        inner = backend.inner.all_kernels.get(name)
+
+        def kernel(first: Any, *others: Any, **options: Any) -> Any:
+            differ = any(isinstance(each, BatchedArray) and prod(each.raw.shape[:k]) > 1 for each in others)
+            if inner is None or differ or not isinstance(first, BatchedArray):
+                return forward(xp, first, *others, **options)
+            raw = first.raw
+            shared = [xp.inner.reshape(each.raw, each.shape) if isinstance(each, BatchedArray) else each for each in others]
+            made = inner(xp.inner.reshape(raw, (prod(raw.shape[: k + 1]), *raw.shape[k + 1 :])), *shared, **options)
+            return xp.made(xp.inner.reshape(made, (*raw.shape[: k + 1], *made.shape[1:])))
+
+        return kernel
+
+    return rule
 
 
-def _on_matrices(name: str, backend: Any) -> Callable[..., Any]:
-    xp, inner = backend.xp, backend.inner
-
-    def kernel(*args: Any) -> Any:
-        from ..op import OPS
-
-        plain = inner.all_kernels.get(name) or partial(OPS[name].forward, inner.xp)
-        hidden = xp.hidden_shape(args)
-        made = plain(*(xp.spread(each, hidden) if type(each) is BatchedArray else each for each in args))
-        return tuple(map(xp.made, made)) if isinstance(made, tuple) else xp.made(made)
-
-    return kernel
-
-
-RULES.update({name: partial(_on_matrices, name) for name in _ON_MATRICES})
+RULES: dict[str, Callable[[BatchedBackend], Callable[..., Any]]] = {
+    name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")
+}

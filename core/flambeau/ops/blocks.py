@@ -261,8 +261,8 @@ Tensor.fill_diagonal_ = _fill_diagonal_  # type: ignore[method-assign, assignmen
 def _triangle_indices(name: str, keep: Any) -> None:
     def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
         grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
-        return keep(grid[1] - grid[0], offset).expand(row,
-                                                      col).nonzero().t().contiguous().to(dtype or dtypes.int64)  # type: ignore
+        kept: Tensor = keep(grid[1] - grid[0], offset).expand(row, col).nonzero()
+        return kept.t().contiguous().to(dtype or dtypes.int64)
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"

@@ -187,10 +187,10 @@ Tensor.is_contiguous, Tensor.contiguous = _is_contiguous, _contiguous  # type: i
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the elements with those of ``src``, broadcast and converted; the history becomes that of ``src``."""
     kernel = self._kind.backend.inplace_kernels.get("copy")
-    if kernel is not None and type(src) in FAST and src._kind is self._kind and not (self._requires_grad or src._requires_grad):
-        if type(self) in FAST and src._array.shape == self._array.shape and kernel(self._array, src._array):
-            self._bump_version()
-            return self
+    alike = type(src) in FAST and type(self) in FAST and src._kind is self._kind and src._array.shape == self._array.shape
+    if kernel and alike and not (self._requires_grad or src._requires_grad) and kernel(self._array, src._array):
+        self._bump_version()
+        return self
     check_writable(self)
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -22,7 +23,7 @@ _RESULTS: dict[str, Any] = {
     "public": False,
     "method": False,
 }
-_sort = op(
+_sort: Callable[..., Any] = op(
     "sort", _sort_forward, **_RESULTS,
     joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
@@ -65,7 +66,7 @@ def _topk_forward(xp: Any, input: Any, /, k: int, dim: int, largest: bool) -> An
     return xp.take_along_axis(input, where, axis=dim), xp.astype(where, xp.int64)
 
 
-_topk = op(
+_topk: Callable[..., Any] = op(
     "topk", _topk_forward, **_RESULTS,
     joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
 )  # fmt: skip
@@ -205,7 +206,7 @@ def _running_extreme(name: str, of_two: str) -> Any:
             step *= 2
         return values, where
 
-    record = op(
+    record: Callable[..., Any] = op(
         name, forward, **_RESULTS,
         joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
     )  # fmt: skip

@@ -185,7 +185,8 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if given.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if given.numel() and not bool(((given >= 0) & (given <= 1)).all()):
+    low, high = given._kind.backend.extremes(given._array) if given.numel() else (0, 1)
+    if not (low >= 0 and high <= 1):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     rows = input.reshape(-1) if dim is None else input.movedim(dim, -1)
     ordered = rows.sort(-1)[0]

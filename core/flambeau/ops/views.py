@@ -212,8 +212,8 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         if dim is None
         else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
     )
-    return _squeezed(input,
-                     tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims))  # type: ignore[no-any-return]
+    kept = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
+    return _squeezed(input, kept)  # type: ignore[no-any-return]
 
 
 @composite

@@ -22,9 +22,9 @@ def _split(name: str, sections: Any, *shape: int) -> Sample:
 SAMPLES = [
     *(Sample(f"atleast_{n}d", lambda torch, x, y, n=n: getattr(torch, f"atleast_{n}d")(x, y), [real(), real(3)],
              lambda np, x, y, n=n: getattr(np, f"atleast_{n}d")(x, y), NUMBERS) for n in (1, 2, 3)),
-    *(_stack(name, np_name) for name, np_name in (("hstack", "hstack"), ("vstack", "vstack"), ("row_stack", "vstack"),
-                                                  ("dstack", "dstack"),
-                                                  ("column_stack", "column_stack"))),
+    *(_stack(name, np_name) for name, np_name in (
+        ("hstack", "hstack"), ("vstack", "vstack"), ("row_stack", "vstack"), ("dstack", "dstack"),
+        ("column_stack", "column_stack"))),
     _stack("hstack", "hstack", real(), real(3)), _stack("vstack", "vstack", real(3), real(2, 3)),
     _stack("dstack", "dstack", real(3), real(3)),
     _stack("column_stack", "column_stack", real(2), real(2, 3)),

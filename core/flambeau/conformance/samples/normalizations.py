@@ -30,8 +30,8 @@ def _groups(np: Any, x: Any, groups: int, w: Any, b: Any) -> Any:
 def _linear(np: Any, x: Any, size: int, align: bool) -> Any:
     """Linear interpolation along the last dimension."""
     length = x.shape[-1]
-    places = np.arange(size) * ((length - 1) / (size - 1)) if align else np.clip((np.arange(size) + 0.5) * length / size - 0.5, 0,
-                                                                                 length - 1)
+    centres = np.clip((np.arange(size) + 0.5) * length / size - 0.5, 0, length - 1)
+    places = np.arange(size) * ((length - 1) / (size - 1)) if align else centres
     left = np.floor(places).astype(int)
     right = np.minimum(left + 1, length - 1)
     return x[..., left] * (1 - (places - left)) + x[..., right] * (places - left)

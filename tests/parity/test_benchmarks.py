@@ -1,0 +1,91 @@
+"""The comparison with PyTorch runs, compares what it says, and is not taken in by a busy machine."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module
+
+
+def run(*arguments):
+    command = [sys.executable, BENCHMARKS / "compare.py", "--backends", "numpy", "--rounds", "1", "--threads", "1", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_one_workload(tmp_path):
+    done = run("--only", "two-layer net, SGD", "--json", tmp_path / "rows.json", "--plot", tmp_path / "rows.png")
+    assert done.returncode == 0, done.stdout + done.stderr
+    written = json.loads((tmp_path / "rows.json").read_text())
+    row = written["rows"][0]
+    assert written["machine"]["threads"] == 1
+    assert (row["workload"], row["side"]) == ("two-layer net, SGD step", "numpy")
+    assert row["ratio"] == row["ours"] / row["theirs"] and 1e-6 < row["ours"] < 10 and 1e-6 < row["theirs"] < 10
+    assert 0 <= row["difference"] < 1e-5
+    assert (row["aim"], row["memory"]["aim"]) == (0.6, 1.1)
+    assert "two-layer net, SGD step" in done.stdout and f"{row['ratio']:.2f}" in done.stdout
+    assert (tmp_path / "rows.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_unknown_workload():
+    done = run("--only", "no such workload")
+    assert done.returncode == 2 and "no such workload" in done.stderr
+
+
+def test_names_are_told_apart(module):
+    groups = module("workloads").GROUPS
+    names = [each.name for group in groups.values() for each in group]
+    assert len(names) == len(set(names))
+    assert [each.name for each in module("compare").chosen("calls")] == names[: len(groups["calls"])]
+
+
+def test_a_disturbed_round_is_repeated(module):
+    times = iter([[1.0, 2.0], [1.1, 2.1], [1.0, 6.0], [0.9, 2.0], [1.0, 2.0], [1.0, 2.1]])
+    rounds = module("compare").undisturbed_rounds(lambda: next(times), 5)
+    assert rounds == [[1.0, 2.0], [1.1, 2.1], [1.0, 2.1], [0.9, 2.0], [1.0, 2.0]]
+    assert next(times, None) is None
+
+
+def test_repetition_ends_on_a_machine_that_never_rests(module):
+    times = iter(range(1, 100))
+    assert len(module("compare").undisturbed_rounds(lambda: [float(next(times) % 2 + 1)], 4)) == 4
+    assert next(times) <= 9
+
+
+def test_differences_are_seen(module):
+    difference = module("compare").difference
+    assert difference([[1.0, 2.0], [4.0]], [[1.0, 2.0], [4.0]]) == 0
+    assert difference([[1.0, 2.0], [4.0]], [[1.0, 2.2], [4.0]]) == pytest.approx(0.05)
+    assert difference([[1.0]], [[float("nan")]]) == difference([[1.0]], [[1.0, 2.0]]) == float("inf")
+    assert difference([[]], [[]]) == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="the system does not tell a process's peak memory")
+def test_peak_memory_is_seen(module):
+    anonymous = module("worker").anonymous
+    Path("/proc/self/clear_refs").write_text("5")
+    before = anonymous()
+    held = bytearray(b"x") * (64 << 20)
+    assert anonymous() - before > 60 << 20
+    del held
+    assert anonymous() - before < 30 << 20 < 60 << 20 < anonymous(peak=True) - before
+
+
+def test_a_worker_says_what_went_wrong(module):
+    sides = module("sides")
+    with sides.Worker(sides.Side("flambeau", "nosuch"), 1) as worker, pytest.raises(sides.Failed, match="nosuch"):
+        worker.ask("build", "a + b, 10 elements")

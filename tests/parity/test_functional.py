@@ -1,0 +1,324 @@
+"""``nn.functional`` on flambeau and on PyTorch: signatures, random streams, sweeps over arguments, gradients to second order."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+
+import flambeau as ours  # noqa: E402
+
+warnings.filterwarnings("ignore", module="torch")
+rng = np.random.default_rng(0)
+WITHOUT_SIGNATURE = {"pool1d": "_with_indices", "pool2d": "_with_indices", "pool3d": "_with_indices"}  # of PyTorch's dispatching functions
+
+
+def normal(*shape):
+    return np.random.default_rng(sum(shape) + len(shape)).standard_normal(shape)
+
+
+def results(made):
+    return [each for each in (made if isinstance(made, (tuple, list)) else (made,)) if each is not None]
+
+
+def compare(call, *arrays, second=True, tolerance=1e-9, seed=0):
+    """Results, gradients and, with ``second``, their gradients."""
+    found = []
+    for torch in (ours, theirs):
+        torch.manual_seed(seed)
+        tensors = [torch.tensor(each) for each in arrays]
+        leaves = [each.requires_grad_() for each in tensors if each.is_floating_point()]
+        made = results(call(torch, *tensors))
+        values = [each.detach().numpy() for each in made]
+        differentiable = [each for each in made if each.requires_grad]
+        weights = [torch.tensor(normal(*each.shape)).to(each.dtype) for each in differentiable]
+        gradients = torch.autograd.grad(differentiable, leaves, weights, allow_unused=True, create_graph=second) if leaves else []
+        values += [each.detach().numpy() if each is not None else None for each in gradients]
+        if second and any(each is not None and each.requires_grad for each in gradients):
+            energy = sum((each * each).sum() for each in gradients if each is not None)
+            values += [None if each is None else each.numpy() for each in torch.autograd.grad(energy, leaves, allow_unused=True)]
+        found.append(values)
+    for got, wanted in itertools.zip_longest(*found):
+        if got is None or wanted is None:  # None and zeros are the same to a program
+            assert not np.any(got if wanted is None else wanted)
+            continue
+        assert got.dtype == wanted.dtype and got.shape == wanted.shape
+        np.testing.assert_allclose(got, wanted, tolerance * 100, tolerance)
+
+
+def raises_alike(call):
+    """Both raise the same error, or neither does."""
+    caught = []
+    for torch in (ours, theirs):
+        try:
+            call(torch)
+        except Exception as error:
+            caught.append((type(error), str(error)))
+        else:
+            caught.append((None, ""))
+    assert caught[0][0] is caught[1][0], caught
+    return caught
+
+
+# --- signatures ---------------------------------------------------------------------------------------------------
+
+
+def signature_of(torch, name):
+    function = getattr(torch.nn.functional, name)
+    if torch is theirs and name.startswith(("max_pool", "adaptive_max_pool", "fractional_max_pool")):
+        function = getattr(torch.nn.functional, name + "_with_indices")
+    return [(each.name, each.default, each.kind) for each in inspect.signature(function).parameters.values()]
+
+
+@pytest.mark.parametrize("name", sorted(ours.nn.functional.__all__))
+def test_signatures(name):
+    try:
+        wanted = signature_of(theirs, name)
+    except ValueError:  # built into PyTorch, which does not say
+        return
+    assert signature_of(ours, name) == wanted
+
+
+# --- random streams -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [
+    lambda torch, x: torch.nn.functional.dropout(x, 0.3), lambda torch, x: torch.nn.functional.alpha_dropout(x, 0.3, True),
+    lambda torch, x: torch.nn.functional.feature_alpha_dropout(x, 0.3, True), lambda torch, x: torch.nn.functional.dropout2d(x, 0.3),
+    lambda torch, x: torch.nn.functional.dropout3d(x, 0.3), lambda torch, x: torch.nn.functional.dropout1d(x[0, 0], 0.3),
+    lambda torch, x: torch.nn.functional.rrelu(x, training=True), lambda torch, x: torch.nn.functional.gumbel_softmax(x, 0.7, dim=1),
+    lambda torch, x: torch.nn.functional.gumbel_softmax(x, hard=True),
+    lambda torch, x: torch.nn.functional.fractional_max_pool2d(x, 2, output_size=(3, 2), return_indices=True),
+    lambda torch, x: torch.nn.functional.fractional_max_pool2d(x, (1, 2), output_ratio=(0.7, 0.5)),
+    lambda torch, x: torch.nn.functional.fractional_max_pool3d(x.unsqueeze(0), 2, output_size=(2, 3, 1)),
+])  # fmt: skip
+def test_the_same_seed_gives_the_same(call):
+    compare(call, normal(2, 3, 6, 4), second=False)
+
+
+# --- convolution --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(("stride", "padding", "dilation", "groups"), [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 2), (3, 1, 2, 1), (1, 1, 1, 4)])
+def test_convolution(n, stride, padding, dilation, groups):
+    space = (7, 6, 5)[:n]
+    weights = normal(8, 4 // groups, *(3, 2, 1)[:n])
+    compare(lambda torch, *x: getattr(torch.nn.functional, f"conv{n}d")(*x, stride, padding, dilation, groups), normal(2, 4, *space), weights,
+            normal(8))
+    extra = max(stride, dilation) - 1
+    compare(lambda torch, *x: getattr(torch.nn.functional, f"conv_transpose{n}d")(*x, stride, padding, extra, groups, dilation),
+            normal(2, 8, *(6, 5, 6)[:n]), weights, normal(4))
+
+
+@pytest.mark.parametrize(("channels", "outputs", "padding"), [(16, 16, 1), (17, 20, 0), (32, 16, 2)])
+def test_convolution_in_single_precision(channels, outputs, padding):
+    """By Winograd's way, which rounds more."""
+    arrays = [each.astype(np.float32) for each in (normal(4, channels, 9, 12), normal(outputs, channels, 3, 3), normal(outputs))]
+    compare(lambda torch, *x: torch.nn.functional.conv2d(*x, padding=padding), *arrays, second=False, tolerance=2e-3)
+
+
+@pytest.mark.parametrize("padding", ["same", "valid"])
+@pytest.mark.parametrize("kernel", [(3, 3), (4, 2), (1, 5)])
+def test_convolution_with_named_padding(padding, kernel):
+    compare(lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding=padding, dilation=2 if kernel == (3, 3) else 1), normal(2, 3, 9, 8),
+            normal(4, 3, *kernel))
+
+
+# --- pooling ------------------------------------------------------------------------------------------------------
+
+_GEOMETRIES = [(2, None, 0, False), (3, 2, 1, False), (3, 2, 1, True), (2, 3, 0, True), (3, 1, 1, False)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(("kernel", "stride", "padding", "ceil"), _GEOMETRIES)
+def test_pooling(n, kernel, stride, padding, ceil):
+    x = normal(2, 3, *(7, 9, 6)[:n])
+    for rounded in (x, x.round()):  # with ties
+        compare(lambda torch, x: getattr(torch.nn.functional, f"max_pool{n}d")(x, kernel, stride, padding, 1, ceil, True), rounded)
+    for counted in (True, False):
+        compare(lambda torch, x, c=counted: getattr(torch.nn.functional, f"avg_pool{n}d")(x, kernel, stride, padding, ceil, c), x)
+    compare(lambda torch, x: getattr(torch.nn.functional, f"lp_pool{n}d")(x, 3, kernel, stride, ceil), abs(x) + 0.1, second=False)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 3, 5, 7])
+def test_adaptive_pooling(n, size):
+    x = normal(2, 3, *(7, 9, 6)[:n])
+    compare(lambda torch, x: getattr(torch.nn.functional, f"adaptive_avg_pool{n}d")(x, size), x)
+    compare(lambda torch, x: getattr(torch.nn.functional, f"adaptive_max_pool{n}d")(x, size, True), x)
+
+
+def test_pooling_of_nan_and_infinity():
+    x = normal(2, 3, 8, 8).round()
+    x[0, 0, 1, 1] = np.nan
+    x[1, 2] = -np.inf
+    for arguments in ((2,), (3, 2, 1), (3, 1)):
+        compare(lambda torch, x, a=arguments: torch.nn.functional.max_pool2d(x, *a, return_indices=True), x, second=False)
+
+
+# --- resampling and warping ---------------------------------------------------------------------------------------
+
+_MODES = {3: ("nearest", "nearest-exact", "linear", "area"), 4: ("nearest", "nearest-exact", "bilinear", "bicubic", "area"),
+          5: ("nearest", "nearest-exact", "trilinear", "area")}  # fmt: skip
+_SIZES = [{"size": 3}, {"size": 11}, {"size": 1}, {"scale_factor": 2}, {"scale_factor": 1.7}, {"scale_factor": 0.6},
+          {"scale_factor": 1.7, "recompute_scale_factor": True}]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ndim", "mode"), [(ndim, mode) for ndim, modes in _MODES.items() for mode in modes])
+@pytest.mark.parametrize("size", _SIZES, ids=str)
+def test_interpolate(ndim, mode, size):
+    x = normal(2, 2, *(7, 5, 4)[: ndim - 2])
+    for align in (None, False, True) if mode.endswith("linear") or mode == "bicubic" else (None,):
+        compare(lambda torch, x, a=align: torch.nn.functional.interpolate(x, mode=mode, align_corners=a, **size), x)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+@pytest.mark.parametrize("size", [{"size": (3, 4)}, {"size": (11, 3)}, {"scale_factor": (1.7, 0.6)}], ids=str)
+def test_interpolate_with_antialias(mode, size):
+    compare(lambda torch, x: torch.nn.functional.interpolate(x, mode=mode, antialias=True, **size), normal(2, 3, 13, 9))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_neighbours_of_all_sizes(mode):
+    for length, size in itertools.product(range(1, 30), range(1, 45)):
+        places = [torch.nn.functional.interpolate(torch.arange(float(length)).reshape(1, 1, -1), size=size, mode=mode).flatten().tolist()
+                  for torch in (ours, theirs)]  # fmt: skip
+        assert places[0] == places[1], (length, size)
+
+
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_grid_sample(mode, padding, align):
+    compare(lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align), normal(2, 3, 5, 6), normal(2, 4, 3, 2) * 0.8,
+            second=mode != "nearest")
+    if mode != "bicubic":
+        compare(lambda torch, x, g: torch.nn.functional.grid_sample(x, g, mode, padding, align), normal(2, 3, 5, 6, 4),
+                normal(2, 4, 3, 2, 3) * 0.8, second=mode != "nearest")
+    compare(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5), align), normal(2, 2, 3))
+    compare(lambda torch, t: torch.nn.functional.affine_grid(t, (2, 1, 4, 5, 3), align), normal(2, 3, 4))
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+@pytest.mark.parametrize("padding", [(1, 2), (0, 3), (-1, 2), (1, 2, 3, 1), (0, 2, 1, 0), (1, 2, 3, 1, 2, 2)])
+def test_padding(mode, padding):
+    x = normal(2, 3, *(4, 5, 6)[-len(padding) // 2 :])
+    compare(lambda torch, x: torch.nn.functional.pad(x, padding, mode), x)
+    compare(lambda torch, x: torch.nn.functional.pad(x[0], padding, mode), x)
+
+
+# --- attention, embedding, classes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("case", ["self", "key is value", "separate"])
+@pytest.mark.parametrize("mask", [None, "causal", "heads", "padding", "float padding"])
+@pytest.mark.parametrize("extra", [False, True])
+def test_multi_head_attention(need_weights, case, mask, extra):
+    length, source, batch, heads, size = 4, 4 if case == "self" else 5, 3, 2, 8
+    wide = 6 if case == "separate" else size
+    padding = np.zeros((batch, source), bool)
+    padding[0, 2:] = True
+    masks = {"causal": normal(length, source) > 1, "heads": normal(batch * heads, length, source)}
+    paddings = {"padding": padding, "float padding": normal(batch, source)}
+
+    def call(torch, q, k, v, w, b, w_out, b_out, bias_k, bias_v, w_q, w_k, w_v):
+        k, v = (q, q) if case == "self" else (k, k) if case == "key is value" else (k, v)
+        return torch.nn.functional.multi_head_attention_forward(
+            q, k, v, size, heads, None if case == "separate" else w, b, bias_k if extra else None, bias_v if extra else None, extra, 0.0, w_out,
+            b_out, key_padding_mask=torch.tensor(paddings[mask]) if mask in paddings else None, need_weights=need_weights,
+            attn_mask=torch.tensor(masks[mask]) if mask in masks else None, use_separate_proj_weight=case == "separate", q_proj_weight=w_q,
+            k_proj_weight=w_k, v_proj_weight=w_v, average_attn_weights=extra,
+        )  # fmt: skip
+
+    shapes = [(length, batch, size), (source, batch, wide), (source, batch, wide), (24, 8), (24,), (8, 8), (8,), (1, 1, 8), (1, 1, 8), (8, 8),
+              (8, wide), (8, wide)]  # fmt: skip
+    compare(call, *(normal(*shape) for shape in shapes), second=False)
+
+
+def test_scaled_dot_product_attention():
+    q, k, v = normal(2, 6, 4, 5), normal(2, 6, 3, 5), normal(2, 6, 3, 7)
+    blocked = normal(4, 3) > 0
+    blocked[1] = False
+    for options in ({}, {"is_causal": True}, {"scale": 0.3}):
+        compare(lambda torch, *x, o=options: torch.nn.functional.scaled_dot_product_attention(*x, **o), q, k, v)
+    compare(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x, attn_mask=torch.tensor(blocked)), q, k, v)
+    compare(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x), q, k, v, normal(4, 3))
+    compare(lambda torch, *x: torch.nn.functional.scaled_dot_product_attention(*x, enable_gqa=True), q, k[:, :3], v[:, :3])
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("padding", [None, 2])
+@pytest.mark.parametrize("last", [False, True])
+def test_embedding_bag(mode, padding, last):
+    indices, offsets = np.random.default_rng(0).integers(0, 5, 12), [0, 2, 2, 5, 10, *([12] if last else [])]
+    compare(lambda torch, w: torch.nn.functional.embedding_bag(
+        torch.tensor(indices), w, torch.tensor(offsets), mode=mode, padding_idx=padding, include_last_offset=last), normal(5, 3), second=False)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("space", [(), (3, 2)])
+def test_cross_entropy(reduction, smoothing, weighted, space):
+    target = np.random.default_rng(0).integers(0, 4, (5, *space))
+    weight = abs(normal(4))
+
+    def call(torch, x, y):
+        return torch.nn.functional.cross_entropy(
+            x, y, torch.tensor(weight) if weighted else None, ignore_index=2 if y.dtype is torch.int64 else -100, reduction=reduction,
+            label_smoothing=smoothing,
+        )  # fmt: skip
+
+    compare(call, normal(5, 4, *space), target)
+    compare(call, normal(5, 4, *space), np.random.default_rng(1).random((5, 4, *space)))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("zero_infinity", [False, True])
+def test_ctc_loss(reduction, zero_infinity):
+    for targets, given, wanted in (([[1, 2, 2], [3, 1, 0]], [7, 6], [3, 2]), ([1, 2, 2, 3, 1], [7, 6], [3, 2]), ([[1, 2, 2], [3, 1, 0]], [7, 5], [0, 2]),
+                                   *([([[1, 2, 2], [3, 1, 0]], [7, 1], [3, 2])] if zero_infinity else [])):  # fmt: skip
+        compare(lambda torch, x, t=targets, g=given, w=wanted: torch.nn.functional.ctc_loss(
+            x, torch.tensor(t), torch.tensor(g), torch.tensor(w), 0, reduction, zero_infinity),
+            theirs.tensor(normal(7, 2, 4)).log_softmax(2).numpy(), second=False)  # fmt: skip
+
+
+# --- errors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [
+    lambda torch: torch.nn.functional.conv2d(torch.ones(2, 3, 5, 5), torch.ones(4, 4, 3, 3)),
+    lambda torch: torch.nn.functional.conv2d(torch.ones(2, 3, 5, 5), torch.ones(4, 3, 6, 6)),
+    lambda torch: torch.nn.functional.conv2d(torch.ones(5, 5), torch.ones(4, 3, 3, 3)),
+    lambda torch: torch.nn.functional.conv2d(torch.ones(2, 3, 5, 5), torch.ones(4, 3, 3, 3), torch.ones(3)),
+    lambda torch: torch.nn.functional.linear(torch.ones(3, 4), torch.ones(2, 5)),
+    lambda torch: torch.nn.functional.linear(torch.ones(3, 4).double(), torch.ones(2, 4), torch.ones(2)),
+    lambda torch: torch.nn.functional.max_pool2d(torch.ones(1, 2, 4, 4), 5),
+    lambda torch: torch.nn.functional.max_pool2d(torch.ones(1, 2, 4, 4), 2, padding=2),
+    lambda torch: torch.nn.functional.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1, 2])),
+    lambda torch: torch.nn.functional.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1])),
+    lambda torch: torch.nn.functional.nll_loss(torch.ones(2, 2), torch.ones(2)),
+    lambda torch: torch.nn.functional.embedding(torch.tensor([5]), torch.ones(5, 2)),
+    lambda torch: torch.nn.functional.softmax(torch.ones(2), 3),
+    lambda torch: torch.nn.functional.softmax(torch.ones(2, dtype=torch.int64), 0),
+    lambda torch: torch.nn.functional.layer_norm(torch.ones(2, 3), (4,)),
+    lambda torch: torch.nn.functional.batch_norm(torch.ones(1, 3), None, None, training=True),
+    lambda torch: torch.nn.functional.interpolate(torch.ones(1, 1, 2), mode="bilinear", size=2),
+    lambda torch: torch.nn.functional.one_hot(torch.tensor([3]), 2),
+    lambda torch: torch.nn.functional.dropout(torch.ones(2), 1.5),
+    lambda torch: torch.nn.functional.pad(torch.ones(1, 2, 4), (4, 1), mode="reflect"),
+    lambda torch: torch.nn.functional.pixel_shuffle(torch.ones(3, 2, 2), 2),
+    lambda torch: torch.nn.functional.binary_cross_entropy(torch.tensor([1.5]), torch.tensor([1.0])),
+    lambda torch: torch.nn.functional.multi_margin_loss(torch.ones(2, 2), torch.tensor([0, 1]), p=3),
+    lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[1, 2]]), (9,), (2,)),
+])  # fmt: skip
+def test_messages(call):
+    caught = raises_alike(call)
+    assert caught[0] == caught[1]

@@ -1,0 +1,228 @@
+"""The NumPy backend's kernels against the array-API forwards that they replace: values and gradients, odd shapes, large ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flambeau.op import OPS
+from flambeau_backends.numpy import kernels, winograd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flambeau as torch
+import flambeau.nn.functional as F
+
+few = settings(max_examples=30, deadline=None, derandomize=True)
+
+
+def normal(*shape, seed=0, dtype=np.float64):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def agree(name, arrays, *params, tolerance=1e-9):
+    """The kernel and the forward of an operation give the same."""
+    got = kernels.KERNELS[name](*arrays, *params)
+    wanted = OPS[name].forward(np, *arrays, *params)
+    for a, b in zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]:
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}{[each.shape for each in arrays if each is not None]}{params}")
+
+
+# --- convolution --------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def geometries(draw):
+    """Batch, groups, channels, outputs, and for each dimension length, window, stride, padding and dilation."""
+    n = draw(st.integers(1, 3))
+    groups = draw(st.sampled_from([1, 1, 2, 3]))
+    channels, outputs = groups * draw(st.sampled_from([1, 2, 9])), groups * draw(st.integers(1, 3))
+    window = draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    dilation = draw(st.lists(st.integers(1, 2), min_size=n, max_size=n))
+    padding = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    stride = draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    space = [d * (k - 1) + 1 + draw(st.integers(0, 4)) for k, d in zip(window, dilation, strict=True)]
+    return draw(st.integers(0, 3)), groups, channels, outputs, space, window, tuple(stride), tuple(padding), tuple(dilation)
+
+
+@few
+@given(geometries())
+def test_convolution(geometry):
+    batch, groups, channels, outputs, space, window, stride, padding, dilation = geometry
+    x, w = normal(batch, channels, *space), normal(outputs, channels // groups, *window, seed=1)
+    agree("convolution", [x, w, normal(outputs, seed=2)], stride, padding, dilation, groups)
+    slopes = OPS["convolution"].forward(np, x, w, None, stride, padding, dilation, groups)
+    agree("convolution_transposed", [slopes, w, None], tuple(space), stride, padding, dilation, groups)
+    agree("convolution_weight", [slopes, x], w.shape, stride, padding, dilation, groups)
+
+
+@few
+@given(geometries())
+def test_what_the_forward_keeps_serves_the_gradient(geometry):
+    batch, groups, channels, outputs, space, window, stride, padding, dilation = geometry
+    x, w = normal(batch, channels, *space), normal(outputs, channels // groups, *window, seed=1)
+    workspace: dict = {}
+    made = kernels.KERNELS["convolution"](x, w, None, stride, padding, dilation, groups, workspace)
+    kept = kernels.KERNELS["convolution_weight"](made, x, w.shape, stride, padding, dilation, groups, workspace)
+    assert not workspace  # it is used up, so that its memory goes
+    np.testing.assert_allclose(kept, kernels.KERNELS["convolution_weight"](made, x, w.shape, stride, padding, dilation, groups), 1e-9, 1e-9)
+
+
+@few
+@given(st.integers(1, 5), st.sampled_from([16, 17]), st.sampled_from([16, 19]), st.integers(3, 14), st.integers(3, 14), st.integers(0, 2))
+def test_winograd(batch, channels, outputs, height, width, padding):
+    """Its rounding errors are those of single precision, ten times over."""
+    x, w = normal(batch, channels, height, width, dtype=np.float32), normal(outputs, channels, 3, 3, seed=1, dtype=np.float32)
+    geometry = (1, 1), (padding, padding), (1, 1), 1
+    wanted = OPS["convolution"].forward(np, x, w, None, *geometry)
+    np.testing.assert_allclose(winograd.convolve(x, w, (padding, padding)), wanted, 0, 1e-4 * abs(wanted).max())
+    slopes = normal(*wanted.shape, seed=2, dtype=np.float32)
+    wanted = OPS["convolution_weight"].forward(np, slopes, x, w.shape, *geometry)
+    np.testing.assert_allclose(winograd.weight_gradient(slopes, x, (padding, padding)), wanted, 0, 1e-4 * abs(wanted).max())
+
+
+@few
+@given(geometries())
+def test_windows(geometry):
+    batch, _, channels, _, space, window, stride, padding, dilation = geometry
+    if len(space) != 2:
+        space, window, stride, padding, dilation = ((each * 2)[:2] for each in (space[:1], window[:1], stride[:1], padding[:1], dilation[:1]))
+    x = normal(batch, channels, *space)
+    agree("im2col", [x], tuple(window), tuple(dilation), tuple(padding), tuple(stride))
+    columns = OPS["im2col"].forward(np, x, tuple(window), tuple(dilation), tuple(padding), tuple(stride))
+    agree("col2im", [columns], tuple(space), tuple(window), tuple(dilation), tuple(padding), tuple(stride))
+
+
+# --- pooling ------------------------------------------------------------------------------------------------------
+
+
+@few
+@given(geometries(), st.booleans(), st.booleans())
+def test_pooling(geometry, ceil_mode, count_padding):
+    from flambeau.ops.pooling import pooled_size
+
+    batch, _, channels, _, space, window, stride, padding, dilation = geometry
+    padding = tuple(min(p, (d * (k - 1) + 1) // 2) for p, k, d in zip(padding, window, dilation, strict=True))
+    x, window, n = normal(batch, channels, *space).round(), tuple(window), len(space)
+    size = pooled_size(space, window, stride, padding, dilation, ceil_mode)
+    agree(f"max_pool{n}d", [x], window, stride, padding, dilation, size)
+    made = OPS[f"max_pool{n}d"].forward(np, x, window, stride, padding, dilation, size)
+    slopes = normal(*made.shape, seed=1)
+    got = kernels.KERNELS["max_pool_backward"](slopes, x, window, stride, padding, dilation, size)
+    indices = OPS["max_pool_indices"].forward(np, x, window, stride, padding, dilation, size)
+    wanted = np.zeros((batch, channels, int(np.prod(space))))
+    for sample, channel in np.ndindex(batch, channels):
+        np.add.at(wanted[sample, channel], indices[sample, channel].reshape(-1), slopes[sample, channel].reshape(-1))
+    np.testing.assert_allclose(got, wanted.reshape(x.shape), 1e-9, 1e-9)
+    ones = (1,) * n
+    size = pooled_size(space, window, stride, tuple(min(p, k // 2) for p, k in zip(padding, window, strict=True)), ones, ceil_mode)
+    padding = tuple(min(p, k // 2) for p, k in zip(padding, window, strict=True))
+    agree(f"avg_pool{n}d_windows", [x], window, stride, padding, size, count_padding, None)
+    agree("avg_pool_backward", [normal(batch, channels, *size)], tuple(space), window, stride, padding, size, count_padding, 3)
+
+
+# --- softmax and classes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "log_sum_exp"])
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize(("shape", "dim"), [((7, 5), 1), ((7, 5), 0), ((3, 4, 5, 2), 1), ((300, 200), 1), ((1, 1), 0), ((0, 3), 1), ((6,), 0)])
+def test_softmax(name, shape, dim, scale):
+    if 0 in shape and name == "log_sum_exp":
+        assert kernels.KERNELS[name](normal(*shape), dim).shape == (0, 1)
+    else:
+        agree(name, [normal(*shape) * scale], dim)
+
+
+def test_softmax_where_rows_differ_by_far():
+    """Rows among which one offset would lose others."""
+    x = normal(64, 16) + np.linspace(-600, 600, 64)[:, None]
+    for name in ("softmax", "log_softmax", "log_sum_exp"):
+        agree(name, [x], 1)
+    x[3] = -np.inf
+    x[4, 5] = np.nan
+    got = kernels.KERNELS["softmax"](x, 1)
+    assert np.isnan(got[3:5]).all() and not np.isnan(np.delete(got, [3, 4], 0)).any()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("space", [(), (3,), (2, 3)])
+def test_classes(space, weighted, reduction):
+    x, target = normal(5, 4, *space), np.random.default_rng(1).integers(0, 4, (5, *space))
+    weight = normal(4, seed=2) ** 2 if weighted else None
+    for ignored in (-100, 2):
+        agree("nll_loss", [x, target, weight], reduction, ignored)
+        agree("cross_entropy", [x, OPS["log_sum_exp"].forward(np, x, 1), target, weight], reduction, ignored)
+        slopes = normal(*(target.shape if reduction == "none" else ()))
+        agree("nll_loss_backward", [np.asarray(slopes), target, weight], x.shape, reduction, ignored)
+
+
+# --- the rest -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "params"), [
+    ("sigmoid", ()), ("silu", ()), ("gelu", ()), ("gelu_tanh", ()), ("erf", ()), ("leaky_relu", (0.1,)), ("leaky_relu", (2.0,)), ("elu", (0.7, 1.1, 0.9)),
+])  # fmt: skip
+@pytest.mark.parametrize("shape", [(), (0, 3), (5, 7), (300, 301)])
+def test_activations(name, params, shape):
+    agree(name, [np.asarray(normal(*shape) * 3)], *params, tolerance=1e-12)
+    agree(name, [np.asarray(normal(*shape) * 3).T.astype(np.float32)], *params, tolerance=2e-6)
+
+
+def test_error_function_in_single_precision():
+    x = np.linspace(-12, 12, 200001, dtype=np.float32)
+    np.testing.assert_allclose(kernels.KERNELS["erf"](x), OPS["erf"].forward(np, x.astype(np.float64)), 3e-7, 1.5e-7)
+    small = np.float32([1e-30, -1e-10, 1e-3])
+    np.testing.assert_allclose(kernels.KERNELS["erf"](small), OPS["erf"].forward(np, small.astype(np.float64)), 2e-7)
+    assert kernels.KERNELS["erf"](np.float32([np.inf, -np.inf])).tolist() == [1, -1]
+    assert np.isnan(kernels.KERNELS["erf"](np.float32([np.nan]))).all()
+
+
+@pytest.mark.parametrize(("shape", "dims"), [((4, 3, 5), (-1,)), ((4, 3, 5), (-2, -1)), ((300, 400), (-1,)), ((2, 1), (-1,))])
+def test_layer_norm(shape, dims):
+    weight = normal(*shape[len(shape) - len(dims) :], seed=1)
+    agree("layer_norm", [normal(*shape) + 100, weight, weight + 1, None, None], dims, 1e-5, None)
+    agree("layer_norm", [normal(*shape), None, None, None, None], dims, 1e-5, None)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (2, 3, 64, 65), (1, 1, 2)])
+def test_channel_norms(shape):
+    x, w = normal(*shape) + 100, normal(1, shape[1], *(1,) * (len(shape) - 2), seed=1)
+    dims = (0, *range(2, len(shape)))
+    agree("moments", [x], dims)
+    mean, variance = OPS["moments"].forward(np, x, dims)
+    agree("batch_norm", [x, w, w + 1, mean, variance], dims, 1e-5, None)
+    agree("fixed_norm", [x, w, None, mean, variance], (), 1e-5, None)
+
+
+def test_rows_of_a_table():
+    table, places = normal(7, 3), np.array([[6, 0, 6], [1, 6, 0]])
+    agree("embedding", [table, places], -1, False)
+    agree("sum_rows", [normal(2, 3, 4), places], 8)
+    agree("sum_rows", [normal(0, 4), np.zeros(0, int)], 8)
+    agree("index_frequencies", [normal(2, 3, 4), places])
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_squared_error(reduction):
+    agree("mse_loss", [normal(5, 3), normal(5, 3, seed=1)], reduction)
+    agree("mse_loss", [normal(5, 3), normal(3, seed=1)], reduction)
+
+
+# --- gradients of large arrays, worked on in pieces ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [
+    F.silu, F.gelu, lambda x: F.gelu(x, approximate="tanh"), lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, 0),
+    lambda x: F.layer_norm(x, (300,)), lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.instance_norm(x.unsqueeze(0)),
+    lambda x: F.max_pool1d(x, 3, 2, 1), F.relu, F.leaky_relu, F.elu,
+])  # fmt: skip
+def test_gradients_of_large_arrays(function):
+    """Those of kernels, and those of formulas, which a differentiable backward takes."""
+    x = torch.tensor(normal(400, 300)).requires_grad_()
+    made = function(x)
+    slopes = torch.tensor(normal(*made.shape, seed=1))
+    fast = torch.autograd.grad(made, x, slopes, retain_graph=True)[0]
+    formula = torch.autograd.grad(made, x, slopes, create_graph=True)[0]
+    np.testing.assert_allclose(fast.numpy(), formula.detach().numpy(), 1e-8, 1e-9)

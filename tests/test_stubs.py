@@ -1,0 +1,34 @@
+"""The stub files agree with what is defined, and everything exported exists."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau
+from flambeau import stubs
+
+
+def test_stub_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert stubs.main(["--check"]) == 0, capsys.readouterr().out + "(python -m flambeau.stubs writes them)"
+
+
+def test_stub_files_show_what_generated_functions_take() -> None:
+    members, functions = stubs.members(), stubs.functions()
+    assert "    def __add__(self, other: Any) -> Tensor: ..." in members
+    assert "    def exp_(self) -> Tensor: ..." in members
+    assert "def exp(input: Any, *, out: Any = ...) -> Tensor: ..." in functions
+    assert "def msort(input: Tensor, *, out: Any = ...) -> Tensor: ..." in functions
+    for text in (members, functions):
+        compile(text, "stub", "exec")
+
+
+def test_exported_names_exist_once() -> None:
+    assert sorted(set(flambeau.__all__)) == sorted(flambeau.__all__)
+    assert [name for name in flambeau.__all__ if not hasattr(flambeau, name)] == []
+
+
+def test_star_import_gives_the_exported_names() -> None:
+    scope: dict[str, object] = {}
+    exec("from flambeau import *", scope)
+    assert set(flambeau.__all__) <= scope.keys()
+    assert scope["Tensor"] is flambeau.Tensor and scope["add"] is flambeau.add

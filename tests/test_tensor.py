@@ -228,6 +228,35 @@ def test_strides_are_pytorchs() -> None:
     assert x.transpose(0, 1).reshape(-1).shape == (24,)
 
 
+@pytest.mark.parametrize("dims", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_a_tensor_like_another_has_its_memory_order(dims: tuple[int, ...]) -> None:
+    x = torch.rand(2, 3, 4).permute(*dims)
+    likes = [torch.empty_like, torch.zeros_like, torch.rand_like, torch.clone, lambda x: torch.full_like(x, 2.0),
+             lambda x: torch.randint_like(x, 5)]  # fmt: skip
+    for like in likes:
+        assert like(x).stride() == x.stride() and like(x).shape == x.shape
+        assert like(x[:, ::2]).is_contiguous() or dims != (0, 1, 2)
+    assert torch.zeros_like(x, memory_format=torch.contiguous_format).is_contiguous()
+    image = torch.rand(2, 3, 4, 5)
+    for made in (image.clone(memory_format=torch.channels_last), torch.ones_like(image, memory_format=torch.channels_last)):
+        assert made.stride() == (60, 1, 15, 3) and made.is_contiguous(memory_format=torch.channels_last)
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        x.clone(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("name", ["div", "max", "sort", "topk", "max_pool"])
+def test_results_that_no_derivative_needs_may_be_overwritten(name: str) -> None:
+    x = torch.tensor([[1.0, 3.0, 2.0, 5.0]], requires_grad=True)
+    results = {
+        "div": lambda: 2 / x, "max": lambda: x.max(1)[0], "sort": lambda: x.sort(1)[0], "topk": lambda: x.topk(2)[0],
+        "max_pool": lambda: torch.nn.functional.max_pool1d(x, 2),
+    }  # fmt: skip
+    expected = torch.autograd.grad(results[name]().sum(), x)[0]
+    y = results[name]()
+    y += 1
+    assert torch.equal(torch.autograd.grad(y.sum(), x)[0], expected)
+
+
 # --- device -------------------------------------------------------------------------------------------------------
 
 

@@ -43,7 +43,7 @@ def _counted(input: Tensor, mask: Tensor | None, fill: float, dtype: Any = None)
     if math.isinf(fill) and input.dtype.category < dtypes.FLOATING:
         limits = dtypes.iinfo(input.dtype)
         fill = limits.max if fill > 0 else limits.min
-    return input.where(mask.bool(), input.new_tensor(fill))  # type: ignore
+    return input.where(mask.bool(), input.new_tensor(fill))  # type: ignore[no-any-return]
 
 
 def _all_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
@@ -127,7 +127,7 @@ def argmin(
 @_masked
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The median (the lower one of two) of the elements that count."""
-    return _counted(input, mask, math.nan, dtype).nanmedian(dim, keepdim).values  # type: ignore
+    return _counted(input, mask, math.nan, dtype).nanmedian(dim, keepdim).values  # type: ignore[no-any-return]
 
 
 @_masked
@@ -170,7 +170,7 @@ def std(
     dtype: Any = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The standard deviation of the elements that count."""
-    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore[no-any-return]
 
 
 @_masked

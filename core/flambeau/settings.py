@@ -102,7 +102,7 @@ def typename(obj: Any) -> str:
     ('torch.FloatTensor', 'int')
     """
     if isinstance(obj, Tensor):
-        return obj.type()  # type: ignore
+        return obj.type()  # type: ignore[no-any-return]
     cls = obj if isinstance(obj, type) else type(obj)
     return cls.__qualname__ if cls.__module__ in ("builtins", "") else f"{cls.__module__}.{cls.__qualname__}"
 

@@ -290,7 +290,7 @@ class UntypedStorage(_Memory):
 
     def tobytes(self) -> bytes:
         """A copy of the bytes."""
-        return self._flat.cpu().numpy().tobytes()  # type: ignore
+        return self._flat.cpu().numpy().tobytes()  # type: ignore[no-any-return]
 
     def untyped(self) -> UntypedStorage:
         return self

@@ -514,7 +514,7 @@ class Namespace:
         return self.inner.matmul(*self.aligned([a, b]))
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> BatchedArray:
-        return self.sum(self.conj(x1) * x2 if self.isdtype(x1.dtype, "complex floating") else x1 * x2, axis=axis)  # type: ignore
+        return self.sum(self.conj(x1) * x2 if self.isdtype(x1.dtype, "complex floating") else x1 * x2, axis=axis)  # type: ignore[no-any-return]
 
     def tensordot(self, x1: Any, x2: Any, /, *, axes: Any = 2) -> BatchedArray:
         x1, x2 = self.lifted(x1), self.lifted(x2)

@@ -175,7 +175,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             made = square if made is None else made @ square
         n >>= 1
         square = square @ square if n else square
-    return made.clone() if made is A else made  # type: ignore
+    return made.clone() if made is A else made  # type: ignore[return-value]
 
 
 # Coefficients of the Pade approximant of order 13, and the norm up to which it is exact in float64:

@@ -183,7 +183,7 @@ def cofactors(A: Tensor) -> Tensor:
 
 
 def _product_without(values: Tensor, index: int) -> Tensor:
-    return values[..., :index].prod(-1) * values[..., index + 1 :].prod(-1)  # type: ignore
+    return values[..., :index].prod(-1) * values[..., index + 1 :].prod(-1)  # type: ignore[no-any-return]
 
 
 def _det_grad(F: Any, g: Any, A: Any) -> Any:

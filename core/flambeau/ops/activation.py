@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -22,7 +23,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _activation(name: str, forward: Any, rule: Any, backward_name: str | None = None, promote: str = "accumulate") -> Any:
+def _activation(
+    name: str, forward: Any, rule: Any, backward_name: str | None = None, promote: str = "accumulate"
+) -> Callable[..., Tensor]:
     return op(name, forward, promote=promote, public=False, method=False, out=False, input=rule,
               **({"backward_name": backward_name} if backward_name else {}))  # fmt: skip
 

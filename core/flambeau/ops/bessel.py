@@ -7,8 +7,10 @@ Chebyshev series, computed for this file to forty digits: near zero in the squar
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+from .._tensor import Tensor
 from ..op import op
 from .precision import chebyshev, in_double
 
@@ -290,7 +292,7 @@ def _airy_series(xp: Any, x: Any) -> Any:
 # --- the operations -----------------------------------------------------------------------------------------------
 
 
-def _hidden(name: str, forward: Any, doc: str, **rules: Any) -> Any:
+def _hidden(name: str, forward: Any, doc: str, **rules: Any) -> Callable[..., Tensor]:
     return op(name, lambda xp, input: forward(xp, input), promote="float", public=False, method=False, doc=doc, **rules)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -9,7 +10,7 @@ from .._tensor import Tensor
 from ..op import composite, op
 
 
-def _compare(name: str, forward: Any, doc: str, *aliases: str) -> Any:
+def _compare(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
     return op(name, forward, promote="compare", inplace=True, aliases=aliases, dunders=(f"__{name}__",), doc=doc)
 
 
@@ -156,7 +157,7 @@ def _truth(xp: Any, array: Any) -> Any:
     return array if array.dtype == xp.bool else array != 0
 
 
-def _logical(name: str, forward: Any) -> Any:
+def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
     return op(name, forward, promote="compare", inplace=True, doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.")
 
 
@@ -169,7 +170,7 @@ logical_not = op(
 )  # fmt: skip
 
 
-def _bits(name: str, forward: Any, operator: str, doc: str) -> Any:
+def _bits(name: str, forward: Any, operator: str, doc: str) -> Callable[..., Tensor]:
     dunders = (f"__{operator}__", f"__r{operator}__", f"__i{operator}__")
     return op(name, forward, promote="arithmetic", inplace=True, dunders=dunders, doc=doc)
 

@@ -72,7 +72,7 @@ def _to_method(
         options = {"dtype": dtype, "device": device, "other": other, "non_blocking": non_blocking, "copy": copy,
                    "memory_format": memory_format}  # fmt: skip
         given = {name: value for name, value in options.items() if value is not None and value is not False}
-        return overrides.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore
+        return overrides.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore[no-any-return]
     place = device
     for position, each in enumerate(args):
         if isinstance(each, dtypes.dtype):

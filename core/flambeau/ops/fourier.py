@@ -83,7 +83,7 @@ def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
     if shape == list(input.shape):
         return input
     cut = input[tuple(slice(0, each) for each in shape)]
-    return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))  # type: ignore
+    return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))  # type: ignore[no-any-return]
 
 
 # --- the short-time transform -------------------------------------------------------------------------------------

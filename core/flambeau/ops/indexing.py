@@ -315,7 +315,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not input.ndim:
         return input.clone()
-    return input[(slice(None),) * dim + (index.reshape(-1),)]  # type: ignore
+    return input[(slice(None),) * dim + (index.reshape(-1),)]  # type: ignore[no-any-return]
 
 
 def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
@@ -359,7 +359,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if not input.ndim or not index.ndim:
-        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)  # type: ignore
+        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)  # type: ignore[no-any-return]
     _check_gather("gather", input, dim, index)
     return _gather(input, index, dim)
 
@@ -456,7 +456,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if mask.dtype is not dtypes.bool_ and mask.dtype is not dtypes.uint8:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
-    return input[mask]  # type: ignore
+    return input[mask]  # type: ignore[no-any-return]
 
 
 @composite(out=True)

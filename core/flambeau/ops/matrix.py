@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
@@ -10,7 +11,7 @@ from ..op import RECORDED, composite, op
 # ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
 
 
-def _product(name: str) -> Any:
+def _product(name: str) -> Callable[..., Tensor]:
     return op(
         name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="match", public=False, method=False,
         input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
@@ -74,7 +75,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     if input._array.shape[1] != vec._array.shape[0]:
         n, m = input._array.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec._array.shape[0]})")
-    return _mm(input, vec.unsqueeze(1)).squeeze(1)  # type: ignore
+    return _mm(input, vec.unsqueeze(1)).squeeze(1)  # type: ignore[no-any-return]
 
 
 @composite(out=True)
@@ -88,7 +89,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     if input.shape != tensor.shape:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(input)}] and src [{len(tensor)}] to have the same "
                            f"number of elements, but got {len(input)} and {len(tensor)} elements respectively")  # fmt: skip
-    return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())  # type: ignore
+    return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())  # type: ignore[no-any-return]
 
 
 @composite(out=True)
@@ -135,7 +136,7 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
-        return _mm(input.reshape(-1, shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])  # type: ignore
+        return _mm(input.reshape(-1, shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])  # type: ignore[no-any-return]
     return _batched(input, other)
 
 

@@ -28,7 +28,7 @@ def _storage_type(self: Tensor) -> Any:
     return getattr(flambeau, f"{self.dtype.legacy_name}Storage")
 
 
-Tensor.storage, Tensor.untyped_storage, Tensor.storage_type = _storage, _untyped_storage, _storage_type  # type: ignore
+Tensor.storage, Tensor.untyped_storage, Tensor.storage_type = _storage, _untyped_storage, _storage_type  # type: ignore[assignment, method-assign]
 
 
 def _strided_forward(xp: Any, input: Any, /, size: Any, stride: Any, offset: Any, backend: Any) -> Any:
@@ -181,5 +181,5 @@ def _record_stream(self: Tensor, stream: Any) -> None:
 
 
 Tensor.is_set_to, Tensor.is_same_size = _is_set_to, _is_same_size  # type: ignore[method-assign, assignment]
-Tensor.is_pinned, Tensor.pin_memory, Tensor.record_stream = _is_pinned, _pin_memory, _record_stream  # type: ignore
+Tensor.is_pinned, Tensor.pin_memory, Tensor.record_stream = _is_pinned, _pin_memory, _record_stream  # type: ignore[assignment, method-assign]
 Tensor.is_shared, Tensor.share_memory_ = _is_shared, _share_memory_  # type: ignore[method-assign, assignment]

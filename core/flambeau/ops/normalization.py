@@ -6,7 +6,7 @@ have the shape that broadcasts against the input.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -88,7 +88,7 @@ def _norm_forward(
     return made if bias is None else made + bias
 
 
-def _norm_record(name: str, backward_name: str) -> Any:
+def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
     return op(
         name, _norm_forward, promote="accumulate", public=False, method=False, out=False, backward_name=backward_name,
         joint=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: (

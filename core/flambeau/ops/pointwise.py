@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -104,7 +105,7 @@ clone_ = op(
 # --- powers, exponentials, logarithms -----------------------------------------------------------------------------
 
 
-def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Any:
+def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
     """A function that makes floats of integers, with an in-place form."""
     return op(name, forward, doc=doc, promote="float", inplace=True, aliases=aliases, input=rule, **options)
 
@@ -157,7 +158,7 @@ atanh = _unary("atanh", lambda xp, input: xp.atanh(input), "The inverse hyperbol
 # --- rounding -----------------------------------------------------------------------------------------------------
 
 
-def _step(name: str, forward: Any, doc: str, *aliases: str) -> Any:
+def _step(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
     """A piecewise constant function: its derivative is 0."""
     return op(name, forward, inplace=True, aliases=aliases, doc=doc, input=lambda F, g: g * 0)
 
@@ -212,7 +213,7 @@ relu = op(
 isnan = op("isnan", lambda xp, input: input != input, promote="bool", out=False, doc="Where the element is not a number.")
 
 
-def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) -> Any:
+def _asks_about_floats(name: str, forward: Any, for_integers: bool, doc: str) -> Callable[..., Tensor]:
     def whole(xp: Any, input: Any) -> Any:
         if xp.isdtype(input.dtype, ("bool", "integral")):
             return xp.full(input.shape, for_integers, dtype=xp.bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -96,7 +96,7 @@ def max_pool_backward(
     return unpooled(F, g, F.max_pool_indices(input, kernel, stride, padding, dilation, size), tuple(input.shape))
 
 
-def _max_pool_record(n: int) -> Any:
+def _max_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
         f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False,
         backward_name=f"MaxPool{n}DWithIndicesBackward0",
@@ -255,7 +255,7 @@ def _avg_pool_backward_forward(
     return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
 
 
-def _avg_pool_record(n: int) -> Any:
+def _avg_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
         f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate", public=False, method=False, out=False,
         backward_name=f"AvgPool{n}DBackward0",

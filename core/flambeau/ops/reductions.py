@@ -386,7 +386,7 @@ def _running(name: str, record: Any) -> Any:
     def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         if not input.ndim:
             wrap_dim(dim, 0)
-            return record(input.reshape(1), 0, dtype=dtype).reshape(())  # type: ignore
+            return record(input.reshape(1), 0, dtype=dtype).reshape(())  # type: ignore[no-any-return]
         return record(input, wrap_dim(dim, input.ndim), dtype=dtype)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name

@@ -57,7 +57,7 @@ def _resample_backward_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> 
     return xp.moveaxis(xp.matmul(xp.moveaxis(input, dim, -1), matrix), -1, dim)
 
 
-def _record(name: str, promote: str) -> Any:
+def _record(name: str, promote: str) -> Callable[..., Tensor]:
     return op(
         name, resample_forward, promote=promote, public=False, method=False, out=False,
         input=lambda F, g, dim, taps: F.resample_backward(g, dim, taps),

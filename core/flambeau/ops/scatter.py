@@ -192,7 +192,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
     dim = _check_index("index_add", input, dim, index, source)
     if not input.ndim:
-        return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore
+        return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]
     source = source if alpha == 1 else source * alpha
     return input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True)
 
@@ -215,7 +215,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                            "dimension(s).")
     if not input.ndim:
-        return value.to(input.dtype).clone()  # type: ignore
+        return value.to(input.dtype).clone()  # type: ignore[no-any-return]
     return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))
 
 
@@ -269,7 +269,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the positions ``index`` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
-    return input.reshape(-1)[index]  # type: ignore
+    return input.reshape(-1)[index]  # type: ignore[no-any-return]
 
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

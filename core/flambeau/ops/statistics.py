@@ -67,7 +67,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 @composite
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero elements, a row each."""
-    return input.nonzero()  # type: ignore
+    return input.nonzero()  # type: ignore[no-any-return]
 
 
 @composite(out=True)
@@ -334,14 +334,14 @@ def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
-    return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore
+    return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]
 
 
 @composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
-    return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore
+    return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]
 
 
 @composite(method=False)

@@ -379,7 +379,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     index = int(index)
     if not -shape[dim] <= index < shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-    return input[(slice(None),) * dim + (index,)]  # type: ignore
+    return input[(slice(None),) * dim + (index,)]  # type: ignore[no-any-return]
 
 
 @composite
@@ -394,7 +394,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return input[(slice(None),) * dim + (slice(start, start + length),)]  # type: ignore
+    return input[(slice(None),) * dim + (slice(start, start + length),)]  # type: ignore[no-any-return]
 
 
 def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> list[Any]:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import ModuleType
 from typing import Any
 
 from . import backend as backends
@@ -195,7 +196,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         self.raw_dtype = backend.dtypes[dtype]
         self.scalars = _SCALARS_THAT_FIT[dtype.category]
         self.constants: dict[Any, Any] = {}
-        self.F = Kernels(self)
+        self.F = kernels_of(self)
         self._one: Any = None
         self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the entries again: Python looks up a plain dict faster
 
@@ -225,20 +226,27 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         return self._one
 
 
-class Kernels:
-    """The operations on raw arrays of one kind, as attributes: the ``F`` that derivative rules are handed."""
+Kernels = ModuleType
 
-    def __init__(self, kind: Kind) -> None:
-        self._kind = kind
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+def kernels_of(kind: Kind) -> Kernels:
+    """The operations on raw arrays of one kind, as attributes: the ``F`` that derivative rules are handed.
+
+    A module, because that is the one object whose attributes Python looks up fast although missing ones are computed.
+    """
+    F = Kernels(f"kernels of {kind}")
+
+    def find(name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
         from .resolve import raw_kernel
 
-        kernel = raw_kernel(name, self._kind)
-        setattr(self, name, kernel)
+        kernel = raw_kernel(name, kind)
+        setattr(F, name, kernel)
         return kernel
+
+    F.__dict__.update(_kind=kind, __getattr__=find)
+    return F
 
 
 _kinds: dict[tuple[dtype, str, int | None], Kind] = {}
@@ -267,4 +275,4 @@ def forget_kernels() -> None:
     for kind in set(_kinds.values()):
         kind.clear()
         kind.table.clear()
-        kind.F = Kernels(kind)
+        kind.F = kernels_of(kind)

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, overload
 from . import dtypes
 from ._tensor import Tensor, alias, new, wrap
 from .autograd.modes import _grad
-from .autograd.node import Node, Output, next_seq, remember_trace
+from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, unpack_tensor
 from .devices import Kind
 from .dtypes import HALF, bool_, dtype, float32, int64
@@ -598,8 +598,12 @@ def make_node_class(record: Op) -> type[Node]:
                  if each in record.rules else "None" for i, each in enumerate(record.tensor_names)]  # fmt: skip
         body = f"return ({', '.join(parts)},)"
     text = f"def apply(self, F, g, unpack):\n    {body}\n"
-    exec(_compiled(text, record.backward_name), {**scope, "unpack_all": unpack_all}, scope)
+    if tensors:
+        text += f"def release(self):\n    {' = '.join(f'self.{each}' for each in tensors)} = RELEASED\n"
+    exec(_compiled(text, record.backward_name), {**scope, "unpack_all": unpack_all, "RELEASED": RELEASED}, scope)
     members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
+    if tensors:
+        members["release"] = scope["release"]
     members |= {_PUBLIC_FIELD.get(each, f"_saved_{each}"): _saved_property(each, each in tensors) for each in fields}
     return type(record.backward_name, (Node,), members)
 

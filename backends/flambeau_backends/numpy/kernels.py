@@ -131,11 +131,14 @@ def _axis(dim: Any) -> Any:
     return dim
 
 
+_add_reduce = np.add.reduce
+
+
 @kernel
 def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     if dim is None and not keepdim:
-        return np.add.reduce(input, None)
-    return np.add.reduce(input, _axis(dim), None, None, keepdim)
+        return _add_reduce(input, None)
+    return _add_reduce(input, _axis(dim), None, None, keepdim)
 
 
 @kernel

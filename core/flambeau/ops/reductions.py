@@ -46,7 +46,8 @@ sum = op(
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
     tensor([[4, 6]])
     """,
-    input=lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim),
+    input=lambda F, g, input_shape, dim, keepdim: (
+        F.expand(g, input_shape) if dim is None else spread(F, g, input_shape, dim, keepdim)),
 )  # fmt: skip
 
 _mean = op(

@@ -62,6 +62,7 @@ def create_selective_checkpoint_contexts(
     >>> import flambeau as torch
     >>> x = torch.eye(2, requires_grad=True)
     >>> keep_products = functools.partial(create_selective_checkpoint_contexts, [torch.mm])
+    >>> from flambeau.utils.checkpoint import checkpoint
     >>> y = checkpoint(lambda x: torch.mm(x, x).sin().sum(), x, use_reentrant=False, context_fn=keep_products)
     """
     if isinstance(policy_fn_or_list, list):

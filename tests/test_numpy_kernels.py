@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import flambeau.nn.functional as F
 import numpy as np
 import pytest
-from flambeau.op import OPS
-from flambeau_backends.numpy import kernels, winograd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flambeau as torch
-import flambeau.nn.functional as F
+from flambeau.op import OPS
+from flambeau_backends.numpy import kernels, winograd
 
 few = settings(max_examples=30, deadline=None, derandomize=True)
 

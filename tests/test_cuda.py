@@ -15,7 +15,7 @@ WITHOUT_CUDA = pytest.mark.skipif(torch.cuda.is_available(), reason="this machin
 
 
 def test_importing_it_imports_no_backend() -> None:
-    code = "import sys, flambeau as torch; torch.cuda.Stream; torch.cuda.FloatTensor; print('cupy' in sys.modules, 'numpy' in sys.modules)"  # noqa: E501
+    code = "import sys, flambeau as torch; torch.cuda.Stream; torch.cuda.FloatTensor; print('cupy' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.split() == ["False", "False"]
 

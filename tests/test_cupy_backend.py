@@ -76,7 +76,7 @@ def test_kernels_compile(architecture: str, tmp_path: Path) -> None:
         f"{KERNELS.read_text()}\nextern const void* const instances[];\nconst void* const instances[] = {{{table}}};\n"
     )
     binary = tmp_path / "kernels.cubin"
-    done = subprocess.run([compiler, "-std=c++17", "-Werror", "all-warnings", "-cubin", f"-arch={architecture}", "-o", binary, source],  # noqa: E501
+    done = subprocess.run([compiler, "-std=c++17", "-Werror", "all-warnings", "-cubin", f"-arch={architecture}", "-o", binary, source],
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     contents = binary.read_bytes()
@@ -91,8 +91,8 @@ CASES = {
     "softmax in double": "lambda x: x.softmax(-1), randn(3, 5).double()",
     "log_softmax": "lambda x: x.log_softmax(0), randn(3, 5, 4)",
     "cross_entropy": "lambda x, t: F.cross_entropy(x, t), randn(4, 3), torch.tensor([0, 2, -100, 1])",
-    "cross_entropy, weighted": "lambda x, t, w: F.cross_entropy(x, t, weight=w.detach()), randn(4, 3), torch.tensor([0, 2, -100, 1]), torch.rand(3)",  # noqa: E501
-    "cross_entropy of images": "lambda x, t: F.cross_entropy(x, t, reduction='none'), randn(4, 3, 2), torch.randint(0, 3, (4, 2))",  # noqa: E501
+    "cross_entropy, weighted": "lambda x, t, w: F.cross_entropy(x, t, weight=w.detach()), randn(4, 3), torch.tensor([0, 2, -100, 1]), torch.rand(3)",
+    "cross_entropy of images": "lambda x, t: F.cross_entropy(x, t, reduction='none'), randn(4, 3, 2), torch.randint(0, 3, (4, 2))",
     "nll_loss": "lambda x, t: F.nll_loss(x.log_softmax(1), t, reduction='sum'), randn(4, 3), torch.tensor([0, 2, -100, 1])",
     "max_pool1d": "lambda x: F.max_pool1d(x, 2, dilation=2), randn(2, 3, 9)",
     "max_pool2d": "lambda x: F.max_pool2d(x, 3, 2, 1), randn(2, 3, 7, 8)",
@@ -100,22 +100,22 @@ CASES = {
     "max_pool indices": "lambda x: F.max_pool2d(x, 2, return_indices=True)[1], randn(1, 2, 4, 4)",
     "avg_pool1d": "lambda x: F.avg_pool1d(x, 3, 1, 1), randn(2, 3, 6)",
     "avg_pool2d": "lambda x: F.avg_pool2d(x, 3, 2, 1), randn(2, 3, 7, 8)",
-    "avg_pool2d, ceil": "lambda x: F.avg_pool2d(x, (2, 3), ceil_mode=True, count_include_pad=False, padding=1), randn(2, 3, 7, 8)",  # noqa: E501
+    "avg_pool2d, ceil": "lambda x: F.avg_pool2d(x, (2, 3), ceil_mode=True, count_include_pad=False, padding=1), randn(2, 3, 7, 8)",
     "avg_pool3d": "lambda x: F.avg_pool3d(x, 2, divisor_override=3), randn(1, 2, 4, 4, 5)",
     "embedding": "lambda w, i: F.embedding(i, w), randn(5, 3), torch.tensor([[0, 1, 1], [4, 4, 4]])",
     "conv1d": "lambda x, w: F.conv1d(x, w, dilation=2), randn(2, 4, 9).double(), randn(3, 4, 2).double()",
     "conv2d": "lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1, groups=2), randn(2, 4, 7, 8), randn(6, 2, 3, 3), randn(6)",
     "conv3d": "lambda x, w: F.conv3d(x, w), randn(1, 2, 4, 4, 3), randn(3, 2, 2, 3, 2)",
-    "conv_transpose2d": "lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1), randn(2, 4, 5, 6), randn(4, 3, 3, 3)",  # noqa: E501
+    "conv_transpose2d": "lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1), randn(2, 4, 5, 6), randn(4, 3, 3, 3)",
     "linear": "lambda x, w, b: F.linear(x, w, b), randn(2, 4, 5), randn(3, 5), randn(3)",
     "products, turned": "lambda a, b: a.t() @ b.t(), randn(4, 3), randn(2, 4)",
     "products, broadcast": "lambda a, b: a @ b, randn(2, 1, 3, 4), randn(3, 4, 2)",
     "products, expanded": "lambda a, b: a.expand(3, 2, 4) @ b, randn(1, 1, 4), randn(3, 4, 2)",
     "products in half": "lambda a, b: a @ b, randn(2, 3, 4).half(), randn(2, 4, 2).half()",
     "products, empty": "lambda a, b: a @ b, randn(3, 0), randn(0, 2)",
-    "scatter_add": "lambda x, i: torch.zeros(3, 4, device=x.device).scatter_add(0, i, x), randn(3, 4), torch.randint(0, 3, (3, 4))",  # noqa: E501
+    "scatter_add": "lambda x, i: torch.zeros(3, 4, device=x.device).scatter_add(0, i, x), randn(3, 4), torch.randint(0, 3, (3, 4))",
     "index": "lambda x, i: x[i], randn(5, 3), torch.tensor([0, 0, 4])",
-    "index_add of integers": "lambda i: torch.zeros(5, dtype=torch.int64, device=i.device).index_add(0, i, i), torch.tensor([1, 1, 3])",  # noqa: E501
+    "index_add of integers": "lambda i: torch.zeros(5, dtype=torch.int64, device=i.device).index_add(0, i, i), torch.tensor([1, 1, 3])",
     "batch_norm": "lambda x, w, b: F.batch_norm(x, None, None, w, b, True), randn(4, 3, 2), randn(3), randn(3)",
     "sort": "lambda x: torch.sort(x, 1)[0], randn(4, 3)",
     "views": "lambda x: x.as_strided((2, 2), (1, 2), 1) * x.view(2, 3).t()[:2], randn(6)",

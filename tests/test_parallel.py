@@ -77,7 +77,7 @@ def test_collectives(count: int) -> None:
 
 LAYERS = {
     "linear": ("nn.Linear(6, 3)", "(7, 6)"),
-    "convolution": ("nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 2))", "(5, 2, 6, 6)"),  # noqa: E501
+    "convolution": ("nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 2))", "(5, 2, 6, 6)"),
     "norms": ("nn.Sequential(nn.BatchNorm1d(6).eval(), nn.LayerNorm(6), nn.GroupNorm(2, 6))", "(8, 6)"),
     "recurrent": ("Recurrent()", "(6, 4, 3)"),
     "attention": ("nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)", "(5, 3, 4)"),

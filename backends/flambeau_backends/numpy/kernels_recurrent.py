@@ -21,7 +21,7 @@ def _per_gate(values: tuple[float, ...], size: int, dtype: Any) -> Any:
 def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, workspace: Any = None) -> tuple[Any, Any]:
     steps, batch, size = len(gates), *h.shape
     scale, shift = (_per_gate(each, size, gates.dtype) for each in (_SCALE, _SHIFT))
-    active = gates * scale
+    active = np.multiply(gates, scale, order="C")
     scaled = np.multiply(weight.T, scale)
     output, cells = np.empty((2, steps, batch, size), gates.dtype)
     now, other = np.empty((batch, 4 * size), gates.dtype), np.empty((batch, size), gates.dtype)

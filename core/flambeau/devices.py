@@ -234,7 +234,7 @@ def kernels_of(kind: Kind) -> Kernels:
 
     A module, because that is the one object whose attributes Python looks up fast although missing ones are computed.
     """
-    F = Kernels(f"kernels of {kind}")
+    F = Kernels("kernels")
 
     def find(name: str) -> Callable[..., Any]:
         if name.startswith("__"):

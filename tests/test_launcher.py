@@ -260,7 +260,6 @@ if __name__ == "__main__":
     queue = multiprocessing.Queue()
     start(queue)
     print([queue.get()[:2] for _ in range(2)])
-    os._exit(0) if method == "forkserver" else None
 """
 
 

@@ -25,6 +25,7 @@ from . import (  # noqa: F401
     kernels_recurrent,
     kernels_softmax,
     kernels_special,
+    memory,
     threads,
 )
 
@@ -39,6 +40,9 @@ class NumpyBackend(Backend):
     xp = np
     array_type = np.ndarray
     inplace_kernels = kernels.INPLACE
+
+    def __init__(self) -> None:
+        memory.keep_freed_memory()
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
@@ -143,6 +147,13 @@ class NumpyBackend(Backend):
         shared = np.frombuffer(SharedBlock.create(flat.nbytes), flat.dtype, flat.size)
         shared[...] = flat
         return self.as_strided(shared, array.shape, self.strides(array), offset)
+
+    # --- random numbers ---
+
+    def generator(self, index: int) -> Any:
+        from .random import Generator
+
+        return Generator()
 
     # --- threads ---
 

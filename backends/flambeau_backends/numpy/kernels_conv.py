@@ -23,6 +23,7 @@ from .kernels import kernel
 Sizes = Sequence[int]
 
 _ROWS_FROM = 8  # channels from which on rows are faster than columns
+_FEW, _SHORT = 32, 64  # channels, and windows in a row, below which rows are folded line by line
 _CACHE = 1 << 21  # bytes of columns that are unfolded at a time
 _KEEP = 1 << 24  # bytes of rows or columns that a forward keeps for the gradient of the weight
 _EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's way rounds more, by a factor of ten or so
@@ -192,10 +193,33 @@ def _folded_rows(input: Any, weight: Any, reach: Sizes, stride: Sizes, dilation:
     for chunk in _chunks(batch, prod(size) * weights.shape[1] * input.itemsize):
         slopes = np.moveaxis(input[chunk], 1, -1)
         rows = (slopes.reshape(-1, len(weight)) @ weights).reshape(*slopes.shape[:-1], *places, channels)
-        for place in product(*map(range, places)):
-            spots = (slice(None), *_spots(place, size, stride, dilation)[1:])
-            made[chunk][spots] += rows[(..., *place, slice(None))]
+        _fold_rows(made[chunk], rows, stride, dilation)
     return np.moveaxis(made, -1, 1)
+
+
+def _fold_rows(target: Any, rows: Any, stride: Sizes, dilation: Sizes) -> None:
+    """Add ``rows``, ``(image, *window, *place, channel)``, to the windows of ``target`` that they are of."""
+    dims = len(stride)
+    size, places = rows.shape[1 : dims + 1], rows.shape[dims + 1 : -1]
+    if dilation[-1] == 1 and rows.shape[-1] < _FEW and size[-1] < _SHORT:
+        _fold_lines(target, rows, stride, dilation)
+        return
+    for place in product(*map(range, places)):
+        target[(slice(None), *_spots(place, size, stride, dilation)[1:])] += rows[(..., *place, slice(None))]
+
+
+def _fold_lines(target: Any, rows: Any, stride: Sizes, dilation: Sizes) -> None:
+    """The same, window by window along the last dimension: a line of places and their channels lies in one piece in both.
+
+    That takes more calls, but each adds longer runs, which pays where the channels are few.
+    """
+    outer = len(stride) - 1
+    size, places, line = rows.shape[1 : outer + 1], rows.shape[outer + 2 : -2], rows.shape[-2]
+    for place in product(*map(range, places)):
+        spots = _spots(place, size, stride[:-1], dilation[:-1])[1:]
+        for window in range(rows.shape[outer + 1]):
+            first = window * stride[-1]
+            target[(slice(None), *spots, slice(first, first + line))] += rows[(slice(None),) * (outer + 1) + (window, *place)]
 
 
 def _as_rows(weight: Any) -> Any:

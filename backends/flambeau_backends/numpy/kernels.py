@@ -6,6 +6,7 @@ A kernel takes raw arrays first, then the operation's parameters, and never writ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,19 @@ def clone(input: Any, memory_format: Any = None) -> Any:
 @kernel
 def contiguous(input: Any) -> Any:
     return np.ascontiguousarray(input)
+
+
+@kernel
+def linear(bias: Any, input: Any, weight: Any) -> Any:
+    """One product for all rows: NumPy would do one for each leading index."""
+    shape = input.shape
+    rows = input if len(shape) == 2 else input.reshape(prod(shape[:-1]), shape[-1])
+    made = np.matmul(rows, weight.T)
+    if made.dtype == bias.dtype and bias.ndim < 2:
+        np.add(made, bias, made)
+    else:
+        made = made + bias
+    return made if len(shape) == 2 else made.reshape(*shape[:-1], made.shape[-1])
 
 
 @kernel

@@ -120,7 +120,7 @@ def kernel(function: Kernel) -> Kernel:
 
 @kernel
 def round_(input: Any) -> Any:
-    return np.rint(input) if input.dtype.kind in "fc" else input.copy()
+    return input.copy() if input.dtype.kind in "iu" else np.rint(input)
 
 
 # --- reductions ---------------------------------------------------------------------------------------------------
@@ -222,16 +222,19 @@ def contiguous(input: Any) -> Any:
     return np.ascontiguousarray(input)
 
 
+_LONG = 8  # times as long as there are rows
+
+
 @kernel
 def linear(bias: Any, input: Any, weight: Any) -> Any:
     """One product for all rows: NumPy would do one for each leading index."""
     shape = input.shape
     rows = input if len(shape) == 2 else input.reshape(prod(shape[:-1]), shape[-1])
-    made = np.matmul(rows, weight.T)
-    if made.dtype == bias.dtype and bias.ndim < 2:
-        np.add(made, bias, made)
+    if weight.shape[1] >= _LONG * len(rows):  # OpenBLAS likes the few rows on the right side better
+        made = np.add(np.matmul(weight, rows.T).T, bias, order="C")
     else:
-        made = made + bias
+        made = np.matmul(rows, weight.T)
+        made = np.add(made, bias, made) if made.dtype == bias.dtype and bias.ndim < 2 else made + bias
     return made if len(shape) == 2 else made.reshape(*shape[:-1], made.shape[-1])
 
 

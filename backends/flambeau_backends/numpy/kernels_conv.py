@@ -25,7 +25,7 @@ Sizes = Sequence[int]
 _ROWS_FROM = 8  # channels from which on rows are faster than columns
 _FEW, _SHORT = 32, 64  # channels, and windows in a row, below which rows are folded line by line
 _CACHE = 1 << 21  # bytes of columns that are unfolded at a time
-_KEEP = 1 << 24  # bytes of rows or columns that a forward keeps for the gradient of the weight
+_KEEP = 3  # times the size of the input: so large may rows or columns be that a forward keeps for the gradient of the weight
 _EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's way rounds more, by a factor of ten or so
 
 
@@ -45,11 +45,11 @@ def convolution(
         made = depthwise.convolve(_padded(input, padding), weight, size, stride, dilation, groups)
     elif _by_rows(weight.shape, groups):
         rows = _rows(input, places, size, stride, padding, dilation)
-        _keep(workspace, rows)
+        _keep(workspace, rows, input)
         made = _channels_second((rows @ _as_rows(weight).T).reshape(len(input), *size, len(weight)))
     else:
         columns = columns_of(input, places, size, stride, padding, dilation, groups)
-        _keep(workspace, columns)
+        _keep(workspace, columns, input)
         made = np.matmul(_as_columns(weight, groups), columns).reshape(len(input), len(weight), *size)
     if bias is not None:
         made += bias.reshape(-1, *(1,) * len(size))
@@ -114,8 +114,8 @@ def _one_channel_each(weight: Any, groups: int) -> bool:
     return groups > 1 and weight.shape[1] == 1
 
 
-def _keep(workspace: Any, windows: Any) -> None:
-    if workspace is not None and windows.nbytes <= _KEEP and windows.dtype.kind != "c":  # the gradient wants conjugates
+def _keep(workspace: Any, windows: Any, input: Any) -> None:
+    if workspace is not None and windows.nbytes <= _KEEP * input.nbytes and windows.dtype.kind != "c":  # gradients conjugate
         workspace["windows"] = windows
 
 

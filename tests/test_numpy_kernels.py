@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
+
 import flambeau.nn.functional as F
 import numpy as np
 import pytest
@@ -26,6 +31,7 @@ def agree(name, arrays, *params, tolerance=1e-9):
     for a, b in zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]:
         assert np.shape(a) == np.shape(b)
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"{name}{[each.shape for each in arrays if each is not None]}{params}")
+    return got
 
 
 # --- convolution --------------------------------------------------------------------------------------------------
@@ -226,3 +232,40 @@ def test_gradients_of_large_arrays(function):
     fast = torch.autograd.grad(made, x, slopes, retain_graph=True)[0]
     formula = torch.autograd.grad(made, x, slopes, create_graph=True)[0]
     np.testing.assert_allclose(fast.numpy(), formula.detach().numpy(), 1e-8, 1e-9)
+
+
+# --- linear layers ---
+
+
+@pytest.mark.parametrize("lead", [(), (0,), (1,), (3,), (40,), (2, 3), (0, 2)])
+@pytest.mark.parametrize("features", [0, 1, 5, 64])
+@pytest.mark.parametrize("bias", [(), (1,), (7,)])
+def test_linear(lead, features, bias):
+    made = agree("linear", (normal(*bias), normal(*lead, features), normal(7, features)))
+    assert made.flags.c_contiguous
+
+
+# --- memory ---
+
+PAGE_FAULTS = """
+import resource, flambeau as torch
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+a = torch.ones(1000, 1000)
+for _ in range(3):
+    a * 2 + 1
+before = faults()
+for _ in range(20):
+    a * 2 + 1
+print(faults() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told to keep memory")
+@pytest.mark.parametrize(("chosen", "kept"), [({}, True), ({"MALLOC_TRIM_THRESHOLD_": "131072"}, False)])
+def test_freed_memory_is_kept_unless_the_user_chose_otherwise(chosen, kept):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MALLOC_", "GLIBC_"))} | chosen
+    faults = int(subprocess.check_output([sys.executable, "-c", PAGE_FAULTS], env=environment, text=True))
+    assert (faults < 1000) == kept  # one for each of the results' 40,000 pages, where the memory is not kept

@@ -18,7 +18,7 @@ from flambeau.amp.autocast_mode import (
     set_autocast_cache_enabled,
     set_autocast_dtype,
 )
-from flambeau.amp.policies import FAST, FLOAT32, POLICIES, UNSAFE, WIDEST, operation_name
+from flambeau.amp.policies import FAST, FLOAT32, POLICIES, UNSAFE, WHOLE, WIDEST, operation_name
 
 import flambeau as torch
 
@@ -34,7 +34,7 @@ def square(dtype=torch.float32):
 
 def test_tables_name_known_policies():
     for table in POLICIES.values():
-        assert set(table.values()) <= {FAST, FLOAT32, WIDEST, UNSAFE}
+        assert set(table.values()) <= {FAST, FLOAT32, WIDEST, UNSAFE, WHOLE}
     assert POLICIES["cpu"]["matmul"] == POLICIES["cuda"]["conv2d"] == FAST
     assert POLICIES["cuda"]["softmax"] == POLICIES["cpu"]["mse_loss"] == FLOAT32
     assert "relu" not in POLICIES["cpu"]
@@ -44,11 +44,35 @@ def test_operation_names():
     assert operation_name(torch.matmul) == operation_name(torch.Tensor.matmul) == "matmul"
     assert operation_name(torch.Tensor.__matmul__) == operation_name(torch.Tensor.__rmatmul__) == "matmul"
     assert operation_name(torch.Tensor.__rpow__) == "pow"
-    assert operation_name(torch.linalg.inv) == "linalg_inv"
+    assert operation_name(torch.linalg.inv) == "linalg_inv" and operation_name(torch.fft.fft) == "fft_fft"
     assert operation_name(F.linear) == "linear"
 
 
 # --- Casting ---
+
+LEFT_ALONE = {
+    "chunk": lambda x: x.chunk(2)[0],
+    "reshape_as": lambda x: x.reshape_as(x.flatten()),
+    "masked_fill": lambda x: x.masked_fill(x > 1, 0.0),
+    "median": lambda x: x.median(1).values,
+    "nansum": lambda x: x.nansum(),
+    "group norm": lambda x: F.group_norm(x, 2),
+    "batch norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "indexing": lambda x: x[x > 1],
+    "adaptive pooling": lambda x: F.adaptive_avg_pool1d(x, 1),
+    "dot": lambda x: torch.dot(x[0], x[1]),
+    "bucketize": lambda x: torch.bucketize(x, x[0]).float(),
+}
+
+
+@pytest.mark.parametrize("call", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_other_operations_compute_what_they_do_outside(call):
+    """Though some are made of products here, which are not cast there."""
+    x = square()
+    with autocast("cpu"):
+        inside = call(x)
+    assert inside.dtype == torch.float32 and torch.equal(inside, call(x))
+
 
 PRODUCTS = {
     "operator": lambda x: x @ x,

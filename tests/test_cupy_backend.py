@@ -170,7 +170,7 @@ def test_a_network_learns_as_on_the_cpu() -> None:
 
 def test_fused_optimizer_steps_equal_the_optimizers() -> None:
     run("""
-        from flambeau_backends.cupy.kernels import INPLACE
+        from flambeau_backends.cupy.kernels import KERNELS
         for kind, decoupled in ((torch.optim.Adam, False), (torch.optim.AdamW, True)):
             p = nn.Parameter(torch.arange(4.0).double())
             optimizer = kind([p], lr=0.1, weight_decay=0.01, amsgrad=True)
@@ -178,7 +178,7 @@ def test_fused_optimizer_steps_equal_the_optimizers() -> None:
             mean, square, largest = cupy.zeros(4), cupy.zeros(4), cupy.zeros(4)
             for step in range(1, 4):
                 optimizer.zero_grad(); (p ** 3).sum().backward(); optimizer.step()
-                INPLACE["adam_step"](q, 3 * q * q, mean, square, largest, lr=0.1, beta1=0.9, beta2=0.999, eps=1e-8,
+                KERNELS["adam_step"](q, 3 * q * q, mean, square, largest, lr=0.1, beta1=0.9, beta2=0.999, eps=1e-8,
                                      weight_decay=0.01, step=step, decoupled=decoupled)
             assert np.allclose(q.get(), p.detach().numpy())
         for nesterov in (False, True):
@@ -187,7 +187,7 @@ def test_fused_optimizer_steps_equal_the_optimizers() -> None:
             q, buffer = cupy.asarray(p.detach().numpy().copy()), cupy.zeros(4, np.float32)
             for step in range(3):
                 optimizer.zero_grad(); (p ** 2).sum().backward(); optimizer.step()
-                INPLACE["sgd_step"](q, 2 * q, buffer, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=nesterov, first=step == 0)
+                KERNELS["sgd_step"](q, 2 * q, buffer, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=nesterov, first=step == 0)
             assert np.allclose(q.get(), p.detach().numpy(), atol=1e-5)
     """)
 

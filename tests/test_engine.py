@@ -360,3 +360,32 @@ def test_variable_and_volatile() -> None:
     w.data -= 0.5 * w.grad.data
     w.grad.data.zero_()
     assert np.allclose(w.data.numpy(), 0) and w.grad.tolist() == [0, 0] and loss.data[0] == 4
+
+
+# --- half precision -----------------------------------------------------------------------------------------------
+
+
+HALF = [
+    lambda x: x @ x, lambda x: torch.addmm(x, x, x, beta=0.3, alpha=1.7), lambda x: torch.addmm(x, x, x),
+    lambda x: torch.baddbmm(x[None], x[None], x[None], alpha=0.3), lambda x: torch.nn.functional.linear(x, x, x[0]),
+    lambda x: x * 1.5, lambda x: x**2.5, lambda x: x.lerp(x.T, 0.3), lambda x: x.clamp(0.2, 0.7), torch.nn.functional.relu6,
+    lambda x: torch.nn.functional.softshrink(x, 0.3), lambda x: torch.nn.functional.huber_loss(x, x.T, delta=0.3),
+    lambda x: torch.xlogy(x, x), lambda x: torch.nn.functional.lp_pool1d(x, 1.5, 2), lambda x: x.norm(1.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", HALF)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_kept_and_rounded_once(dtype, call) -> None:
+    """Results, and gradients, are those of float32 brought to half precision, not numbers with digits to spare."""
+    values = torch.rand(4, 4, generator=torch.Generator().manual_seed(0)).to(dtype)
+    found = []
+    for x in (values.clone().requires_grad_(), values.float().requires_grad_()):
+        made = call(x)
+        made.float().square().sum().backward()
+        found.append((made, x.grad))
+    for half, full in zip(*found, strict=True):
+        assert half.dtype is dtype
+        digits = half.detach().view(torch.int16).clone().view(dtype).float()  # what 16 bits hold, however it is stored
+        torch.testing.assert_close(half.float(), digits, rtol=0, atol=0)
+        torch.testing.assert_close(half.float(), full, rtol=0.03, atol=0.03)

@@ -90,3 +90,11 @@ def test_in_place_samplers_keep_to_their_ranges() -> None:
         torch.randint(3, 3, (1,))
     with pytest.raises(RuntimeError, match=r"normal expects std >= 0\.0"):
         x.normal_(0, -1)
+
+
+def test_a_generator_knows_its_device() -> None:
+    generator = torch.Generator()
+    assert generator.device == torch.device("cpu") and isinstance(generator.device, torch.device)
+    with pytest.raises(AttributeError):
+        generator.device = torch.device("cpu")
+    assert "device" in dir(torch.Generator)

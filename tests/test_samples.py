@@ -54,6 +54,21 @@ def test_second_gradients(sample):
     checker.second_gradients(sample)
 
 
+@samples_for("forward_mode")
+def test_forward_mode(sample):
+    checker.forward_mode(sample)
+
+
+@samples_for("vmap")
+def test_vmap(sample):
+    checker.vmap(sample)
+
+
+@samples_for("promotion")
+def test_promotion(sample):
+    checker.promotion(sample)
+
+
 @pytest.mark.parametrize("bad", named(bad_calls()))
 def test_errors(bad):
     checker.raises(bad)

@@ -184,6 +184,20 @@ def test_dlpack_both_ways() -> None:
     assert torch.utils.dlpack.from_dlpack(x).data_ptr() == x.data_ptr()
     with pytest.raises(BufferError):
         torch.ones(1, requires_grad=True).__dlpack__()
+    with pytest.raises(BufferError):
+        torch.from_dlpack(torch.ones(1, requires_grad=True))
+    assert x.__dlpack_device__() == (torch.utils.dlpack.DLDeviceType.kDLCPU, 0)
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_dlpack_capsules_are_consumed_once(version: tuple[int, int] | None) -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    capsule = torch.utils.dlpack.to_dlpack(x) if version is None else x.__dlpack__(max_version=version)
+    y = torch.utils.dlpack.from_dlpack(capsule)
+    assert y.data_ptr() == x.data_ptr() and torch.equal(x, y)
+    for invalid in (capsule, 3):
+        with pytest.raises(RuntimeError, match="received an invalid capsule"):
+            torch.from_dlpack(invalid)
 
 
 # --- Storage ------------------------------------------------------------------------------------------------------
@@ -396,3 +410,20 @@ def test_tensors_die_at_once() -> None:
 def test_bad_input(call: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("scalar", [np.int64(2), np.int8(2), np.float32(2.5), np.float64(2.5), np.bool_(True)], ids=repr)
+def test_numpy_scalars_are_numbers(scalar: np.generic) -> None:
+    x, value = torch.tensor([1.0, 4.0]), scalar.item()
+    for made, expected in ((x + scalar, x + value), (scalar + x, value + x), (scalar - x, value - x), (scalar * x, value * x),
+                           (x / scalar, x / value), (scalar / x, value / x), (x**scalar, x**value), (scalar**x, value**x),
+                           (x < scalar, x < value), (scalar < x, value < x), (torch.add(x, scalar), torch.add(x, value))):  # fmt: skip
+        assert type(made) is torch.Tensor and made.dtype is expected.dtype and torch.equal(made, expected)
+
+
+@pytest.mark.parametrize(("given", "dtype"), [(bool, torch.bool), (int, torch.int64), (float, torch.float64), (complex, torch.complex128)])
+def test_python_types_are_dtypes(given: type, dtype: torch.dtype) -> None:
+    x = torch.ones(2)
+    made = [torch.zeros(2, dtype=given), torch.tensor([1], dtype=given), torch.asarray([1], dtype=given), x.to(given), x.to(dtype=given),
+            x.sum(dtype=given), torch.full((2,), 1, dtype=given), torch.zeros_like(x, dtype=given)]  # fmt: skip
+    assert {each.dtype for each in made} == {dtype}

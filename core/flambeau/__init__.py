@@ -90,6 +90,8 @@ _FACES = {
     "distributions": "flambeau_nnlib.distributions",
     "distributed": "flambeau_nnlib.distributed",
     "amp": "flambeau_nnlib.amp",
+    "cuda.amp": "flambeau_nnlib.amp.cuda",
+    "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",

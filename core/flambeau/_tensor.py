@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import autograd as _autograd
 from . import dtypes
 from .autograd.engine import run_scalar
+from .autograd.modes import is_inference_mode_enabled
 from .autograd.node import Node, Output, add_leaf_hook
 from .devices import Kind, device
 from .hooks import RemovableHandle
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 else:
     Members = object
 
-__all__ = ["Tensor", "alias", "wrap"]
+__all__ = ["Tensor", "alias", "attach", "wrap"]
 
 new = object.__new__
 
@@ -105,11 +106,11 @@ class Tensor(Members):
 
     @property
     def ndim(self) -> int:
-        return self._array.ndim  # type: ignore[no-any-return]
+        return self._array.ndim  # type: ignore[no-any-return]  # arrays are untyped
 
     def dim(self) -> int:
         """The number of dimensions."""
-        return self._array.ndim  # type: ignore[no-any-return]
+        return self._array.ndim  # type: ignore[no-any-return]  # arrays are untyped
 
     ndimension = dim
 
@@ -122,7 +123,7 @@ class Tensor(Members):
     def __len__(self) -> int:
         if not self._array.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._array.shape[0]  # type: ignore[no-any-return]
+        return self._array.shape[0]  # type: ignore[no-any-return]  # arrays are untyped
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours, in elements: of all dimensions, or of one."""
@@ -157,6 +158,8 @@ class Tensor(Members):
 
     @property
     def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._storage is None else self._storage.version
 
     def _bump_version(self) -> None:
@@ -213,7 +216,7 @@ class Tensor(Members):
             return
         if value and self._kind.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if value and self._inference:
+        if value and self._inference and not is_inference_mode_enabled():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = bool(value)
 
@@ -296,7 +299,7 @@ class Tensor(Members):
 
     @property
     def retains_grad(self) -> bool:
-        return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]
+        return self.__dict__.get("_retains_grad", False)  # type: ignore[no-any-return]  # a dict of anything
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` whenever this tensor's gradient is computed; what it returns, if anything, replaces it."""
@@ -331,6 +334,8 @@ class Tensor(Members):
         """A tensor that shares this one's memory and version but has no history."""
         made: Tensor = alias(self)
         made._storage = self._storage or self._own_storage()
+        if self._inference:
+            made._inference = True
         if not self._kind.backend.mutable:
             made._storage.link(made, self)
         return made
@@ -504,14 +509,33 @@ class Tensor(Members):
 
         return from_numpy(array)
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    def __dlpack__(self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         if self._requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self._kind.device.type != "cuda":
+            assert stream in (None, -1), f"stream should be None on {self._kind.device.type}."
+            stream = None
         return self._kind.backend.to_dlpack(self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
+        from .utils.dlpack import DLDeviceType
+
         device_type, index = self._array.__dlpack_device__()
-        return int(device_type), int(index)
+        return DLDeviceType(device_type), int(index)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the array API standard, for tensors.  ValueError for a version of it that is not known."""
+        from . import array_api
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", array_api.__array_api_version__):
+            raise ValueError(f"array API version {api_version!r} is not known; the newest is {array_api.__array_api_version__!r}")
+        return array_api
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+        """The tensor on another device: the array API standard's name for :meth:`to`."""
+        if stream is not None:
+            raise ValueError(f"to_device() takes no stream, but got {stream!r}")
+        return self.to(device)
 
     @classmethod
     def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -521,6 +545,12 @@ class Tensor(Members):
 
 
 Tensor.__module__ = "flambeau"
+
+
+def attach(**members: Any) -> None:
+    """Give ``Tensor`` methods and properties, by name, that are defined elsewhere."""
+    for name, member in members.items():
+        setattr(Tensor, name, member)
 
 
 def wrap(array: Any, kind: Kind) -> Tensor:

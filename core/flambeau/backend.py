@@ -41,7 +41,10 @@ class Backend:
     xp: Any
     array_type: type
     mutable = True
+    guarded = False  # whether there are several devices, and work goes to the current one wherever its arrays are
+    asynchronous = False  # whether work is queued, so that an error in values may show later, if at all
     inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # ``kernel(target, *others, **scalars)``, to write without a detour
+    takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and add up in float32 themselves
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
@@ -56,13 +59,21 @@ class Backend:
             merged.update(pack or {})
         return merged
 
+    @cached_property
+    def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:
+        """The same for kernels that write into their first argument."""
+        merged = dict(self.inplace_kernels)
+        for pack in plugins().hook.flambeau_inplace_kernels(backend=self):
+            merged.update(pack or {})
+        return merged
+
     # --- dtypes ---
 
     @cached_property
     def dtypes(self) -> Mapping[dtype, Any]:
-        """The library's own dtype for each flambeau dtype that it supports."""
-        found = {each: getattr(self.xp, each.name, None) for each in dtypes.ALL}
-        return {each: raw for each, raw in found.items() if raw is not None}
+        """The library's own dtype, as its arrays have it, for each flambeau dtype that it supports."""
+        named = {each: getattr(self.xp, each.name, None) for each in dtypes.ALL}
+        return {each: self.xp.zeros((), dtype=raw).dtype for each, raw in named.items() if raw is not None}
 
     @cached_property
     def _dtype_of_raw(self) -> Mapping[Any, dtype]:
@@ -72,6 +83,9 @@ class Backend:
         return self._dtype_of_raw[array.dtype]
 
     # --- devices ---
+
+    def prepare(self) -> None:
+        """Called when a device is about to be used.  RuntimeError where there is none that can be."""
 
     def device_count(self) -> int:
         return 1
@@ -112,6 +126,14 @@ class Backend:
         """A copy, on device ``index``, of what another backend's ``to_host`` gave."""
         return self.asarray(data, index=index, copy=True)
 
+    def to_host_later(self, array: Array) -> Any:
+        """``to_host`` without waiting: in page-locked memory, where it will be once the device's current stream is done."""
+        return self.to_host(array)
+
+    def from_host_later(self, data: Any, index: int = 0) -> Array:
+        """``from_host`` without waiting, where the data is in page-locked memory: they must not change before it is done."""
+        return self.from_host(data, index)
+
     def to_device(self, array: Array, index: int) -> Array:
         """A copy on another device of this backend."""
         return self.copy(array)
@@ -139,6 +161,12 @@ class Backend:
     def astype(self, array: Array, raw_dtype: Any) -> Array:
         """A copy in another dtype."""
         return self.xp.astype(array, raw_dtype)
+
+    def reinterpret(self, array: Array, wanted: dtype) -> Array:
+        """The same bytes read as another dtype: a view, if the library has such.  ValueError where they do not fit."""
+        from .host import reinterpret
+
+        return reinterpret(self, array, wanted)
 
     def copy(self, array: Array) -> Array:
         """A fresh array with the same elements."""
@@ -181,14 +209,6 @@ class Backend:
         """Whether writing to one array may change the other."""
         return array is other
 
-    def is_pinned(self, array: Array) -> bool:
-        """Whether the array lies in page-locked host memory."""
-        return False
-
-    def pin(self, array: Array) -> Array:
-        """A copy in page-locked memory, where a device of this process can use one; else the array."""
-        return array
-
     def is_shared(self, array: Array) -> bool:
         """Whether other processes can see the array's memory."""
         return False
@@ -214,10 +234,13 @@ class Backend:
     # --- random numbers ---
 
     def generator(self, index: int) -> Any:
-        """A new random generator for device ``index``, with the samplers of ``flambeau_backends.numpy.random``."""
-        from flambeau_backends.numpy.random import Generator
+        """A new random generator for device ``index``, with samplers as those of ``flambeau_backends.numpy.random``.
 
-        return Generator()
+        Unless the backend has one of its own, it is the CPU's: the same seed gives the same numbers.
+        """
+        from .host import HostGenerator
+
+        return HostGenerator(self, index)
 
     def report(self) -> str:
         """One line about the library for ``python -m flambeau env``."""
@@ -237,78 +260,111 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 _manager: pluggy.PluginManager | None = None
 _backends: dict[str, Backend] = {}
-_failures: dict[str, BaseException] = {}
 
 
 def plugins() -> pluggy.PluginManager:
-    """The plugin manager; kernel packs and report lines are found through the entry points when first asked for."""
+    """The plugin manager; those that are no backends are found through their entry points when first asked for."""
     global _manager
     if _manager is None:
         _manager = pluggy.PluginManager(hookspecs.PROJECT)
         _manager.add_hookspecs(hookspecs)
         for entry in _entry_points(f"{hookspecs.PROJECT}.plugins"):
-            _register(_manager, entry.name, entry.load)
+            try:
+                _register(entry.name, _load(entry))
+            except RuntimeError as error:  # a broken plugin is reported, and takes nothing else down
+                _warn(str(error))
     return _manager
 
 
-def _register(manager: pluggy.PluginManager, name: str, load: Callable[[], Any]) -> None:
-    """Load one plugin; a broken one is remembered and reported, and takes nothing else down."""
+def _register(name: str, plugin: Any) -> None:
+    """Let a plugin answer to hooks.  RuntimeError where it implements one that there is not, or with other arguments."""
+    manager = plugins()
+    if manager.is_registered(plugin):
+        return
     try:
-        manager.register(load(), name=name)
-    except Exception as error:
-        import warnings
+        manager.register(plugin, name=name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        if manager.is_registered(plugin):
+            manager.unregister(plugin)
+        reason = " ".join(str(error).split())
+        raise RuntimeError(f"flambeau plugin {name!r} was made for another version of flambeau: {reason}") from error
 
-        _failures[name] = error
-        warnings.warn(f"flambeau plugin {name!r} could not be loaded: {type(error).__name__}: {error}", stacklevel=2)
+
+def _warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(message, stacklevel=3)
+
+
+def _load(entry: Any) -> Any:
+    """Import what an entry point names.  RuntimeError, with all that is known about the plugin, where that fails."""
+    try:
+        return entry.load()
+    except Exception as error:
+        needs = ", ".join(each for each in entry.dist.requires or () if "extra ==" not in each)
+        raise RuntimeError(
+            f"flambeau plugin {entry.name!r} ({entry.dist.name} {entry.dist.version}) could not be imported: "
+            f"{type(error).__name__}: {error}" + (f"; it needs {needs}" if needs else "")
+        ) from error
 
 
 def _entry_points(group: str) -> Sequence[Any]:
+    """The installed entry points of a group; of ``FLAMBEAU_PLUGINS``, where it is set, only those."""
     from importlib.metadata import entry_points
 
-    return list(entry_points(group=group))
+    wanted = os.environ.get("FLAMBEAU_PLUGINS")
+    names = None if wanted is None else {each.strip() for each in wanted.split(",")}
+    return [entry for entry in entry_points(group=group) if names is None or entry.name in names]
 
 
 def installed() -> dict[str, str]:
-    """Names of the backends that can be selected, and the module or entry point of each.  Imports none of them."""
-    found = dict(BUILTIN)
-    found.update({entry.name: entry.value for entry in _entry_points(GROUP)})
-    return found
+    """Names of the backends that can be selected, and what each comes from.  Imports none of them."""
+    found = {entry.name: f"{entry.value} ({entry.dist.name} {entry.dist.version})" for entry in _entry_points(GROUP)}
+    return found | BUILTIN
 
 
 def find(name: str) -> Backend:
     """The backend called ``name``, imported now if it has not been.
 
     Raises:
-        RuntimeError: unknown name, or a library that is not installed; the message says what to do.
+        RuntimeError: unknown name, a library that is not installed, or a broken plugin; the message says which, and what to do.
     """
-    if name in _backends:
-        return _backends[name]
-    try:
-        if name in BUILTIN:
-            plugin = importlib.import_module(BUILTIN[name])
-        else:
-            plugin = _load_entry_point(name)
-    except ImportError as error:
-        hint = INSTALL_HINT.get(name, "is its library installed?")
-        raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error
-    manager = plugins()
-    if not manager.is_registered(plugin):
-        manager.register(plugin, name=name)
-    backend = manager.hook.flambeau_backend(name=name)
-    if backend is None:
-        raise RuntimeError(f"flambeau plugin {name!r} gives no backend of that name")
-    _backends[name] = backend
-    DEVICE_TYPE_OWNER.setdefault(backend.device_type, name)
-    return backend  # type: ignore[no-any-return]
+    if name not in _backends:
+        _register(name, _plugin_of(name))
+        backend = plugins().hook.flambeau_backend(name=name)
+        _check(name, backend)
+        _backends[name] = backend
+    return _backends[name]
 
 
-def _load_entry_point(name: str) -> Any:
+def _plugin_of(name: str) -> Any:
+    if name in BUILTIN:
+        try:
+            return importlib.import_module(BUILTIN[name])
+        except ImportError as error:
+            hint = INSTALL_HINT.get(name, "is its library installed?")
+            raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error
     for entry in _entry_points(GROUP):
         if entry.name == name:
-            return entry.load()
-    names = ", ".join(sorted(installed()))
-    raise RuntimeError(f"unknown flambeau backend {name!r}; installed: {names}. "
+            return _load(entry)
+    left_out = "" if os.environ.get("FLAMBEAU_PLUGINS") is None else " (FLAMBEAU_PLUGINS leaves out all others)"
+    raise RuntimeError(f"unknown flambeau backend {name!r}; installed: {', '.join(sorted(installed()))}{left_out}. "
                        f"A backend is added by installing its package: pip install flambeau-{name}")  # fmt: skip
+
+
+def _check(name: str, backend: Any) -> None:
+    """Refuse what is not a whole backend, or one for devices that are another's."""
+    if not isinstance(backend, Backend):
+        what = "no backend of that name" if backend is None else f"a {type(backend).__name__}, not a flambeau.backend.Backend"
+        raise RuntimeError(f"flambeau plugin {name!r} gives {what}")
+    missing = [each for each in ("name", "device_type", "xp", "array_type") if not hasattr(backend, each)]
+    if missing:
+        raise RuntimeError(f"the backend of flambeau plugin {name!r} has no {', '.join(missing)}")
+    owner = DEVICE_TYPE_OWNER.setdefault(backend.device_type, name)
+    if owner != name:
+        raise RuntimeError(f"flambeau plugin {name!r} wants devices of type {backend.device_type!r}, which are those of the "
+                           f"{owner} backend")  # fmt: skip
 
 
 def for_device_type(device_type: str) -> Backend:

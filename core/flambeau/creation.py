@@ -8,14 +8,16 @@ from itertools import pairwise
 from typing import Any
 
 from . import dtypes
-from ._tensor import Tensor, alias, wrap
-from .devices import Kind, kind_of
+from ._tensor import Tensor, attach, wrap
+from .devices import Kind, canonical, kind_of
 from .devices import device as Device
 from .dtypes import dtype as Dtype
 from .op import PUBLIC
 from .ops.views import as_shape
+from .scalars import converted
 from .settings import memory_order
 from .size import Size
+from .storage import InferenceStorage
 
 __all__ = [
     "arange",
@@ -50,16 +52,20 @@ def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kin
     return kind_of(dtype or default or dtypes.get_default_dtype(), _place(device))
 
 
-def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None) -> Tensor:
+def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None, pin_memory: bool = False) -> Tensor:
     from .autograd.modes import is_inference_mode_enabled
 
     if out is not None:
         from .dispatch import write_out
 
         return write_out(out, made)
+    if pin_memory:
+        made = made.pin_memory()
     if is_inference_mode_enabled():
-        made._inference = True
+        InferenceStorage.of(made)
     if requires_grad:
+        if made._kind.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made.requires_grad = True
     return made
 
@@ -88,8 +94,8 @@ def tensor(
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
                       stacklevel=2)  # fmt: skip
         kind = kind_of(dtype or data.dtype, _place(device) or data.device)
-        return _finish(_converted(data.detach(), kind, copy=True), requires_grad)
-    return _finish(_from_data(data, dtype, device, copy=True), requires_grad)
+        return _finish(_converted(data.detach(), kind, copy=True), requires_grad, pin_memory=pin_memory)
+    return _finish(_from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
 
 
 def _converted(value: Tensor, kind: Kind, copy: bool) -> Tensor:
@@ -105,7 +111,7 @@ def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -
     if _is_array(data):
         return _from_array(data, dtype, device, copy)
     if isinstance(data, (list, tuple)):
-        made = _from_plain_lists(data, dtype, device)
+        made = _from_plain_lists(data, dtypes.OF_PYTHON.get(dtype, dtype), device)
         if made is not None:
             return made
     elif not hasattr(data, "__getitem__"):
@@ -125,7 +131,8 @@ def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -
         raise TypeError(f"new(): invalid data type '{type(bad).__name__}'" if isinstance(bad, str) else
                         f"must be real number, not {type(bad).__name__}") from error  # fmt: skip
     except OverflowError:
-        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name}_t without overflow") from None
+        fitting = [converted(each, kind.dtype) for each in values]
+        array = kind.backend.asarray(fitting, kind.raw_dtype, index=kind.device.index or 0)
     return wrap(kind.backend.xp.reshape(array, shape), kind)
 
 
@@ -164,10 +171,15 @@ def _cast_values(values: list[Any], dtype: Dtype) -> list[Any]:
 def _scalar_array(value: Any, kind: Kind) -> Any:
     if kind.dtype.category == dtypes.INTEGER and isinstance(value, float):
         value = int(value)
+    return _within_limits(value, kind)
+
+
+def _within_limits(value: Any, kind: Kind) -> Any:
+    """One number as an array, checked; a negative one is taken modulo the size of an unsigned dtype."""
     try:
         return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
     except OverflowError:
-        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name}_t without overflow") from None
+        return kind.backend.asarray(converted(value, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
 
 
 def _is_array(data: Any) -> bool:
@@ -226,7 +238,7 @@ def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) 
     return _converted(made, kind_of(dtype or own, kind_device), copy=False)
 
 
-def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
     if isinstance(data, Tensor):
         return _converted(data, kind_of(dtype or data.dtype, _place(device) or data.device), copy=False)
@@ -237,7 +249,8 @@ def asarray(
     obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
     """``obj`` as a tensor, sharing memory if possible (``copy=None``), never (True), or always (False: ValueError)."""
-    made = tensor(obj, dtype=dtype, device=device) if copy and not isinstance(obj, Tensor) else as_tensor(obj, dtype, device)
+    make = tensor if copy and not isinstance(obj, Tensor) else as_tensor
+    made = make(obj, dtype=dtype, device=device)
     if isinstance(obj, Tensor):
         made = made.clone() if copy and made is obj else made
         if copy is False and made is not obj:
@@ -248,7 +261,7 @@ def asarray(
     return _finish(made, requires_grad)
 
 
-def from_numpy(ndarray: Any) -> Tensor:
+def from_numpy(ndarray: Any, /) -> Tensor:
     """A CPU tensor that shares the memory of a NumPy array.
 
     >>> import flambeau as torch, numpy as np
@@ -272,13 +285,36 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of another library's array, by DLPack."""
-    if isinstance(ext_tensor, Tensor):
-        made = alias(ext_tensor)
-        made._storage = ext_tensor._storage or ext_tensor._own_storage()
-        return made  # type: ignore[no-any-return]
-    from . import backend as backends
+    """A tensor that shares the memory of another library's array, or of a DLPack capsule.
 
+    It is a copy on another ``device``, or if ``copy`` says so.
+
+    Raises:
+        BufferError: the memory is not given away.
+        RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
+        ValueError: ``copy=False``, and the memory is on another device.
+
+    >>> import numpy as np, flambeau as torch
+    >>> torch.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    made = _shared_by_dlpack(ext_tensor)
+    place = made.device if device is None else canonical(device if isinstance(device, Device) else Device(device))
+    if copy is False and place != made.device:
+        raise ValueError(f"cannot move a tensor from {made.device} to {place} without a copy (copy=False)")
+    return made.to(place, copy=bool(copy))
+
+
+def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
+    from . import backend as backends
+    from .utils.dlpack import Capsule
+
+    if isinstance(ext_tensor, Tensor):
+        if ext_tensor._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return ext_tensor.detach()
+    if not hasattr(ext_tensor, "__dlpack__"):
+        ext_tensor = Capsule(ext_tensor)
     home = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
     array = home.xp.from_dlpack(ext_tensor)
     return wrap(array, kind_of(home.dtype_of(array), Device(home.device_type)))
@@ -300,7 +336,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     if count > 0 and offset + count * dtype.itemsize > size:
         raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
                          f"greater than actual buffer length ({size} bytes)")  # fmt: skip
-    array = backends.for_device_type("cpu").frombuffer(buffer, kind.raw_dtype, count, offset)  # type: ignore[attr-defined]
+    array = backends.for_device_type("cpu").frombuffer(buffer, kind.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
     return _finish(wrap(array, kind), requires_grad)
 
 
@@ -317,12 +353,14 @@ def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -
         shape = _checked_shape(name, size)
         kind = _kind(dtype, device, out.dtype if out is not None else None)
         made = wrap(make(kind, shape), kind)
-        return _finish(made, requires_grad, out)
+        return _finish(made, requires_grad, out, pin_memory)
 
     return _publish(name, doc, factory)
 
 
 def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    if not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     try:
         shape = as_shape(size)
     except AttributeError:
@@ -388,7 +426,7 @@ def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> 
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         kind = _options(input, dtype, device)
         array = _in_order(memory_order(input, memory_format), input._array.shape, kind, make)
-        return _finish(wrap(array, kind), requires_grad)
+        return _finish(wrap(array, kind), requires_grad, pin_memory=pin_memory)
 
     return _publish(name, doc, factory)
 
@@ -422,8 +460,8 @@ def full(
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
     kind = _kind(dtype, device, out.dtype if out is not None else dtypes.promotion_of_scalar(type(value)))
     shape = _checked_shape("full", (size,))
-    made = wrap(kind.backend.on(kind.device.index).full(shape, value, dtype=kind.raw_dtype), kind)
-    return _finish(made, requires_grad, out)
+    made = wrap(kind.backend.on(kind.device.index).full(shape, converted(value, kind.dtype), dtype=kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out, pin_memory)
 
 
 def full_like(
@@ -434,14 +472,24 @@ def full_like(
     kind = _options(input, dtype, device)
     array = _in_order(memory_order(input, memory_format), input._array.shape, kind,
                       lambda kind, shape: full(shape, fill_value, dtype=kind.dtype, device=kind.device)._array)  # fmt: skip
-    return _finish(wrap(array, kind), requires_grad)
+    return _finish(wrap(array, kind), requires_grad, pin_memory=pin_memory)
 
 
 def scalar_tensor(
-    s: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, **ignored: Any
-) -> Tensor:
-    """A 0-d tensor of the default dtype."""
-    return full((), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
+    s: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A number as a 0-d tensor, of the default dtype.
+
+    >>> import flambeau as torch
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
+    """
+    value = s.item() if isinstance(s, Tensor) and not s.ndim else s
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    wanted = dtype or dtypes.get_default_dtype()
+    return full((), value, dtype=wanted, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def empty_strided(
@@ -451,7 +499,7 @@ def empty_strided(
     """Uninitialised elements with the strides given."""
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     flat = empty(extent, dtype=dtype, device=device)
-    return _finish(flat.as_strided(size, stride), requires_grad)
+    return _finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)
 
 
 def _range_dtype(*bounds: Any) -> Dtype:
@@ -460,7 +508,7 @@ def _range_dtype(*bounds: Any) -> Dtype:
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from ``start`` (or 0) up to, without, ``end``, by ``step``; integers if all three are.
@@ -469,7 +517,12 @@ def arange(
     >>> torch.arange(3), torch.arange(0, 1, 0.5)
     (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
     """
-    start, end = (0, start) if end is None else (start, end)
+    if end is None:
+        if start is None:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
+        start, end = 0, start
+    elif start is None:
+        start = 0
     default = _range_dtype(start, end, step)
     start, end, step = (each.item() if isinstance(each, Tensor) else each for each in (start, end, step))
     if step == 0:
@@ -477,11 +530,16 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     kind = _kind(dtype, device, out.dtype if out is not None else default)
+    if kind.dtype is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
     length = max(0, math.ceil((end - start) / step))
-    return _progression(kind, start, step, length, out, requires_grad)
+    return _progression(kind, start, step, length, out, requires_grad, pin_memory)
 
 
-def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Dtype | None = None, **options: Any) -> Tensor:
+def range(
+    start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """The numbers from ``start`` to ``end``, both included.  Deprecated in favour of :func:`arange`."""
     import warnings
 
@@ -489,21 +547,22 @@ def range(start: Any, end: Any = None, step: Any = 1, *, dtype: Dtype | None = N
                   "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
                   stacklevel=2)  # fmt: skip
     start, end = (0, start) if end is None else (start, end)
-    kind = _kind(dtype, options.pop("device", None))
-    return _progression(
-        kind, start, step, math.floor((end - start) / step) + 1, options.get("out"), options.get("requires_grad", False)
-    )
+    kind = _kind(dtype, device, out.dtype if out is not None else None)
+    return _progression(kind, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
 
 
-def _progression(kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool) -> Tensor:
-    xp = kind.backend.on(kind.device.index)
-    if kind.dtype.category <= dtypes.INTEGER:
-        array = xp.arange(length, dtype=kind.backend.dtypes[dtypes.int64]) * int(step) + int(start)
-    else:
-        wide = kind.backend.dtypes.get(dtypes.float64, kind.raw_dtype)
-        array = xp.arange(length, dtype=wide) * step + start
-    made = wrap(kind.backend.astype(array, kind.raw_dtype), kind)
-    return _finish(made, requires_grad, out)
+def _progression(
+    kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool, pin_memory: bool = False
+) -> Tensor:
+    backend, index = kind.backend, kind.device.index or 0
+    with backend.guard(index):
+        if kind.dtype.category <= dtypes.INTEGER:
+            array = backend.on(index).arange(length, dtype=backend.dtypes[dtypes.int64]) * int(step) + int(start)
+        else:
+            wide = backend.dtypes.get(dtypes.float64, kind.raw_dtype)
+            array = backend.on(index).arange(length, dtype=wide) * step + start
+        made = wrap(backend.astype(array, kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out, pin_memory)
 
 
 def linspace(
@@ -515,21 +574,30 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     start, end = (each.item() if isinstance(each, Tensor) else each for each in (start, end))
     kind = _kind(dtype, device, out.dtype if out is not None else None)
+    if kind.dtype.category == dtypes.INTEGER:
+        start, end = int(start), int(end)
     step = (end - start) / max(steps - 1, 1)
-    xp = kind.backend.on(kind.device.index)
-    wide = kind.backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, kind.raw_dtype)
-    position = xp.arange(steps, dtype=wide)
-    array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
-    made = wrap(kind.backend.astype(array, kind.raw_dtype), kind)
-    return _finish(made, requires_grad, out)
+    backend, index = kind.backend, kind.device.index or 0
+    wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, kind.raw_dtype)
+    with backend.guard(index):
+        xp = backend.on(index)
+        position = xp.arange(steps, dtype=wide)
+        array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
+        made = wrap(backend.astype(array, kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out, pin_memory)
 
 
-def logspace(start: Any, end: Any, steps: int = 100, base: float = 10.0, *, dtype: Dtype | None = None, **options: Any) -> Tensor:
+def logspace(
+    start: Any, end: Any, steps: int = 100, base: float = 10.0, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``base`` to the powers of :func:`linspace`."""
-    out, requires_grad = options.pop("out", None), options.pop("requires_grad", False)
-    exponents = linspace(start, end, steps, dtype=dtypes.float64, **options)
-    made = (base**exponents).to(dtype or dtypes.get_default_dtype())
-    return _finish(made, requires_grad, out)
+    dtype = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
+    if dtype.category == dtypes.INTEGER:
+        start, end = int(start), int(end)
+    exponents = linspace(start, end, steps, dtype=dtypes.complex128 if dtype.is_complex else dtypes.float64, device=device)
+    made = (base**exponents).to(dtype)
+    return _finish(made, requires_grad, out, pin_memory)
 
 
 def eye(
@@ -541,7 +609,7 @@ def eye(
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     kind = _kind(dtype, device, out.dtype if out is not None else None)
     made = wrap(kind.backend.on(kind.device.index).eye(n, n if m is None else m, dtype=kind.raw_dtype), kind)
-    return _finish(made, requires_grad, out)
+    return _finish(made, requires_grad, out, pin_memory)
 
 
 for _function in (tensor, as_tensor, asarray, from_numpy, from_dlpack, frombuffer, full, full_like, scalar_tensor, empty_strided,
@@ -597,5 +665,5 @@ def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     return empty(*args, dtype=self.dtype, device=self.device) if args else empty(0, dtype=self.dtype, device=self.device)
 
 
-Tensor.new_full, Tensor.new_tensor = _new_full, _new_tensor  # type: ignore[method-assign, assignment]
-Tensor.new_empty_strided, Tensor.new = _new_empty_strided, _new  # type: ignore[method-assign, assignment]
+attach(new_full=_new_full, new_tensor=_new_tensor)
+attach(new_empty_strided=_new_empty_strided, new=_new)

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import backend as backends
 from .backend import Backend
-from .dtypes import BOOL, COMPLEX, FLOATING, INTEGER, dtype
+from .dtypes import BOOL, COMPLEX, FLOATING, INTEGER, OF_PYTHON, dtype
 
 __all__ = ["Kind", "device", "get_default_device", "kind_of", "set_default_device"]
 
@@ -147,6 +147,7 @@ def canonical(place: device) -> device:
                                "FLAMBEAU_CPU_DEVICES sets their number")  # fmt: skip
         return device("cpu", index)
     backend = backends.for_device_type(place.type)
+    backend.prepare()
     index = backend.current_device() if index is None else index
     if index >= backend.device_count():
         raise RuntimeError(f"{place.type} error: invalid device ordinal {index}; {backend.device_count()} available")
@@ -173,6 +174,9 @@ _SCALARS_THAT_FIT = {
 }
 
 
+guards = {"wanted": False}  # whether there are devices that work goes to only while they are current
+
+
 class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     """What all tensors of one dtype on one device have in common: a table of the kernels that serve them.
 
@@ -182,9 +186,9 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     """
 
     __slots__ = ("F", "_one", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars", "table")
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
 
-    def __init__(self, dtype: dtype, device: device, backend: Backend) -> None:
+    def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
         if dtype not in backend.dtypes:
             extra = "; install ml_dtypes for it" if dtype.name == "bfloat16" and backend.name == "numpy" else ""
@@ -192,11 +196,12 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         self.dtype = dtype
         self.device = device
         self.backend = backend
+        guards["wanted"] |= backend.guarded
         self.array_type = backend.array_type
         self.raw_dtype = backend.dtypes[dtype]
         self.scalars = _SCALARS_THAT_FIT[dtype.category]
         self.constants: dict[Any, Any] = {}
-        self.F = kernels_of(self)
+        self.F = kernels or kernels_of(self)
         self._one: Any = None
         self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the entries again: Python looks up a plain dict faster
 
@@ -257,9 +262,10 @@ def kind_of(dtype: dtype, place: device | None = None) -> Kind:
     if place is None:
         place = get_default_device()
     elif type(place) is not device:  # that of a batch
-        return place.kind_of(dtype)  # type: ignore[attr-defined, no-any-return]
+        return place.kind_of(dtype)  # type: ignore[attr-defined, no-any-return]  # the place of a batch
     kind = _kinds.get((dtype, place.type, place.index))
     if kind is None:
+        dtype = OF_PYTHON.get(dtype, dtype)
         exact = canonical(place)
         kind = _kinds.get((dtype, exact.type, exact.index))
         if kind is None:

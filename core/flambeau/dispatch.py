@@ -14,6 +14,9 @@ from .autograd import forward_ad
 from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
 from .devices import Kind, device, kind_of
+from .return_types import filled
+from .scalars import wrapped
+from .storage import IN_INFERENCE_MODE, InferenceStorage
 
 if TYPE_CHECKING:
     from .op import Op
@@ -27,7 +30,11 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     """Run an operation on any arguments that PyTorch takes."""
     if overrides.wanted(tensors, out, op.name):
         return overrides.call(op, tensors, params, out)
+    if op.takes_scalars:
+        tensors = tuple([each.item() if is_library_scalar(each) else each for each in tensors])
     _check_types(op, tensors)
+    if op.check is not None:
+        op.check(*tensors)
     if tangents["levels"]:
         level = forward_ad.innermost_level(tensors)
         if level is not None:
@@ -109,6 +116,13 @@ def wrap_scalar(value: Any, kind: Kind) -> Tensor:
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 
+def is_library_scalar(value: Any) -> bool:
+    """Whether this is another library's scalar, as NumPy's ``float32(2)`` is."""
+    if value is None or isinstance(value, (Tensor, *_SCALARS)):
+        return False
+    return getattr(value, "shape", None) == () and hasattr(value, "item") and not hasattr(value, "__setitem__")
+
+
 def _check_types(op: Op, tensors: Sequence[Any]) -> None:
     for position, each in enumerate(tensors):
         if isinstance(each, Tensor):
@@ -116,7 +130,8 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
         name = "tensors" if op.variadic else op.tensor_names[position]
         if each is None and name in op.defaults:
             continue
-        if op.takes_scalars and isinstance(each, _SCALARS) and name not in op.apart:
+        if op.takes_scalars and isinstance(each, _SCALARS) and name not in op.apart and (
+                position or any(isinstance(other, Tensor) for other in tensors)):  # fmt: skip
             continue
         given = type(each).__name__
         where = f"element {position} in position 0" if op.variadic else f"(position {position + 1})"
@@ -146,7 +161,7 @@ def _operands(op: Op, tensors: Sequence[Any]) -> tuple[Kind, list[Any]]:
         dtype = result_dtype([each for name, each in named.items() if name not in op.apart])
         kind = _kind_among(tensors, dtype, place)
         return kind, [_moved(each, place) if name in op.apart else _as_array(each, kind) for name, each in named.items()]
-    if op.promote == "match":
+    if op.promote in ("match", "product"):
         _check_match(op, [each for name, each in named.items() if name not in op.apart])
     lead = named[op.lead]
     kind = lead._kind if lead._kind.device is place else _kind_among(tensors, lead.dtype, place)
@@ -197,7 +212,7 @@ def _as_array(value: Any, kind: Kind) -> Any:
     try:
         return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
     except OverflowError:
-        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name}_t without overflow") from None
+        return kind.backend.asarray(wrapped(value, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
 
 
 def _common_device(tensors: Sequence[Any], op: Op) -> device:
@@ -246,7 +261,7 @@ def _into(out: Any, result: Any) -> Any:
     if isinstance(result, tuple):
         for target, each in zip(out, result, strict=True):
             write_out(target, each)
-        return type(result)(out)
+        return filled(type(result), out)
     return write_out(out, result)
 
 
@@ -271,8 +286,12 @@ def write_out(out: Tensor, result: Tensor) -> Tensor:
 
 def _mark_inference(result: Any) -> None:
     for each in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(each, Tensor) and each._view is None:
-            each._inference = True
+        if not isinstance(each, Tensor) or each._inference:
+            continue
+        if each._view is None:
+            InferenceStorage.of(each)
+        else:  # of a normal tensor
+            each._view = (*each._view[:3], IN_INFERENCE_MODE)
 
 
 # --- errors -------------------------------------------------------------------------------------------------------
@@ -282,6 +301,11 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
     """PyTorch's exception for what went wrong inside a kernel."""
     if type(error) in (RuntimeError, NotImplementedError, MemoryError):
         return error
+    if op.check is not None:
+        try:
+            op.check(*tensors)
+        except RuntimeError as refusal:
+            return refusal
     given = dict(zip(op.param_names, params, strict=False))
     arrays = [each._array for each in tensors if isinstance(each, Tensor)]
     for dims in (given.get("dim"), given.get("dim0"), given.get("dim1"), given.get("dims")):
@@ -297,8 +321,12 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
         isinstance(each, Tensor) and each.dtype.category > dtypes.INTEGER for each in tensors
     ):
         return NotImplementedError(f'"{op.name}_cpu" not implemented for \'{result_dtype(tensors).legacy_name}\'')
-    if type(error) in (IndexError, TypeError):
-        return error
+    if type(error) is IndexError:
+        return IndexError(str(error).replace("is out of bounds for axis", "is out of bounds for dimension"))
+    if type(error) is TypeError:
+        if not str(error).startswith("ufunc"):
+            return error
+        return NotImplementedError(f'"{op.name}_cpu" not implemented for \'{result_dtype(tensors).legacy_name}\'')
     described = ", ".join(f"{list(each.shape)} {each.dtype}" for each in arrays)
     made = RuntimeError(f"{op.name}(): {error} (arguments: {described})")
     made.__cause__ = error

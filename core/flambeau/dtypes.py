@@ -107,6 +107,7 @@ ALL: Final = (
 )  # fmt: skip
 BY_NAME: Final = {each.name: each for each in ALL}
 HALF: Final = frozenset({float16, bfloat16})
+OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # types given as dtypes
 
 _default = float32
 
@@ -176,8 +177,8 @@ def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: 
             continue
         if result is None:
             result = combined
-        elif combined.category > result.category:
-            result = promote_types(result, combined)
+        elif combined.category > result.category:  # a complex number of as many digits as what it meets
+            result = result.to_complex() if result.category == FLOATING else promote_types(result, combined)
     assert result is not None
     return result
 

@@ -197,7 +197,7 @@ def _frequencies(
 
 
 def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
-    return tuple(range(input.ndim)) if dim is None else _tuple(dim)  # type: ignore[return-value]
+    return tuple(range(input.ndim)) if dim is None else _tuple(dim)  # type: ignore[return-value]  # None only for None
 
 
 def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:

@@ -18,7 +18,7 @@ from .autograd import engine, forward_ad
 from .autograd.functional import standard_basis
 from .autograd.modes import _grad, enable_grad
 from .batching.kinds import drop_level, lift
-from .batching.levels import active, levels_of
+from .batching.levels import active, levels_of, transforming
 from .batching.vmap import vmap
 from .rearrange import rearrange
 from .tree import flatten, tree_map, unflatten
@@ -36,10 +36,10 @@ def _fresh(tensor: Any) -> Tensor:
     """The tensor as something to differentiate by: part of the graph that it is in, or a leaf of its own."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
-    tensor = lift(tensor, active)  # inside a batch, the gradient is that of each member, not the sum over them
-    if tensor._requires_grad:
-        return tensor.view_as(tensor)  # type: ignore[no-any-return]
-    return forward_ad.detached(tensor).requires_grad_()
+    lifted = lift(tensor, active())  # inside a batch, the gradient is that of each member, not the sum over them
+    if lifted._requires_grad:
+        return lifted.view_as(lifted)
+    return forward_ad.detached(lifted).requires_grad_()
 
 
 def _detached(value: Any) -> Any:
@@ -62,7 +62,8 @@ class _Reverse:
             self.leaves = [_fresh(each if outside else _detached(each)) for each in primals]
             for each in self.leaves:
                 each.__dict__["_running"] = self.running
-            self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
+            with transforming():
+                self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
         self.running[0] = False  # the leaves are of no concern to transforms outside of this one
         self.outside = outside
 
@@ -216,12 +217,17 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, st
         for each in values:
             if not isinstance(each, Tensor):
                 raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(each)}")
+        for each in values:
+            if not (each.is_floating_point() or each.is_complex()):
+                what = name.removesuffix("s")
+                raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
     level = forward_ad.open_level()
     try:
         duals = [each.view_as(each) for each in inputs]
         for dual, direction in zip(duals, directions, strict=True):
             forward_ad.set_tangent(dual, level, direction)
-        output = func(*_replaced(primals, unflatten(duals, spec), chosen))
+        with transforming():
+            output = func(*_replaced(primals, unflatten(duals, spec), chosen))
         output, aux = _split_aux(_JVP, output) if has_aux else (output, None)
         results, structure = flatten(output)
         _check_outputs(_JVP, results)
@@ -474,40 +480,60 @@ def functional_call(
         return module(*(() if args is None else args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
 
 
+_ABSENT = object()
+
+
 class _Swapped:
     """Context in which a module has other tensors in the place of its own."""
 
     def __init__(self, module: Any, replacements: dict[str, Any], tie_weights: bool, strict: bool) -> None:
         own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
-        unexpected = [name for name in replacements if name not in own]
-        given = dict(replacements)
-        if tie_weights:
-            by_tensor = {id(own[name]): value for name, value in replacements.items() if name in own}
-            given |= {
-                name: by_tensor[id(tensor)] for name, tensor in own.items() if id(tensor) in by_tensor and name not in given
-            }
-        missing = [name for name in own if name not in given]
-        if strict and (unexpected or missing):
-            problems = [f"Unexpected key(s): {', '.join(unexpected)}."] * bool(unexpected)
-            problems += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
-            raise RuntimeError(
-                f"Error(s) in loading parameters and buffers for {type(module).__name__}:\n\t" + "\n\t".join(problems)
-            )
-        self.module = module
-        self.given = {name: value for name, value in given.items() if name in own}
+        self.module, self.replacements = module, replacements
+        self.given = _for_all_names(own, replacements) if tie_weights else dict(replacements)
+        for value in self.given.values():
+            if not isinstance(value, Tensor):
+                raise TypeError(f"{value} is not an instance of torch.Tensor")
+        unlike = {"Unexpected": self.given.keys() - own.keys(), "Missing": own.keys() - self.given.keys()}
+        problems = [f"{what} key(s): {', '.join(map(repr, sorted(names)))}." for what, names in unlike.items() if names]
+        if strict and problems:
+            raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(problems))
 
     def __enter__(self) -> None:
-        self.tables: list[tuple[dict[str, Any], str, Any]] = []
-        for name, value in self.given.items():
-            path, _, last = name.rpartition(".")
-            owner = self.module.get_submodule(path)
-            table = owner._parameters if last in owner._parameters else owner._buffers
-            self.tables.append((table, last, table[last]))
-            table[last] = value
+        places = {name: self._place(name) for name in self.given}
+        self.before = {name: (table, last, table.get(last, _ABSENT)) for name, (table, last) in places.items()}
+        for name, (table, last) in places.items():
+            table[last] = self.given[name]
+
+    def _place(self, name: str) -> tuple[dict[str, Any], str]:
+        """The table that holds the tensor of this name, and its name there."""
+        path, _, last = name.rpartition(".")
+        owner = self.module.get_submodule(path)
+        tables = (owner._parameters, owner._buffers, owner.__dict__)
+        return next((each for each in tables if last in each), owner.__dict__), last
 
     def __exit__(self, *exception: object) -> None:
-        for table, name, value in self.tables:
-            table[name] = value
+        for name, (table, last, value) in self.before.items():
+            if name in self.replacements:
+                self.replacements[name] = table[last]  # what the module has made of it
+            if value is _ABSENT:
+                del table[last]
+            else:
+                table[last] = value
+
+
+def _for_all_names(own: dict[str, Any], replacements: dict[str, Any]) -> dict[str, Any]:
+    """The replacements, a tensor that the module has under several names under all of them."""
+    given, names_of = dict(replacements), dict[int, list[str]]()
+    for name, tensor in own.items():
+        names_of.setdefault(id(tensor), []).append(name)
+    for names in names_of.values():
+        chosen = [replacements[name] for name in names if name in replacements]
+        if any(each is not chosen[0] for each in chosen):
+            raise ValueError(f"functional_call got multiple values for keys {sorted(names)}, which are tied. Consider using "
+                             "tie_weights=False")  # fmt: skip
+        if chosen:
+            given |= dict.fromkeys(names, chosen[0])
+    return given
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -526,17 +552,18 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if not all(type(each) is type(models[0]) for each in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = {
-        name: _stacked([dict(each.named_parameters())[name] for each in models]) for name, _ in models[0].named_parameters()
-    }
-    buffers = {name: _stacked([dict(each.named_buffers())[name] for each in models]) for name, _ in models[0].named_buffers()}
-    return parameters, buffers
+    parameters = _stacked_by_name([dict(each.named_parameters()) for each in models])
+    return parameters, _stacked_by_name([dict(each.named_buffers()) for each in models])
 
 
-def _stacked(tensors: Sequence[Tensor]) -> Any:
+def _stacked_by_name(tables: Sequence[dict[str, Tensor]]) -> dict[str, Any]:
+    return {name: _stacked(name, [each[name] for each in tables]) for name in tables[0]}
+
+
+def _stacked(name: str, tensors: Sequence[Tensor]) -> Any:
     wanted = {each._requires_grad for each in tensors}
     if len(wanted) > 1:
-        raise RuntimeError("Expected parameters from each model to have the same .requires_grad")
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     return torch.stack([each.detach() for each in tensors]).requires_grad_(wanted.pop())
 
 
@@ -546,7 +573,7 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     Returns the module, changed in place.
     """
     for module in root.modules():
-        if "running_mean" in getattr(module, "_buffers", {}) and hasattr(module, "track_running_stats"):
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root

@@ -33,11 +33,20 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
     """
 
 
+@hookspec
+def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
+    """Return faster kernels for the in-place forms of an existing backend's operations, by the operation's name.
+
+    Read once.  A kernel is called as ``kernel(target, *others, **scalars)`` with raw arrays, the scalars as 0-d ones, and
+    writes into its target; one that raises must have written nothing.
+    """
+
+
 @hookspec(firstresult=True)
 def flambeau_collectives(device_type: str) -> Any:
     """Return the collectives (broadcast, scatter, gather, reduce-add, all-reduce) of a device type, or None."""
 
 
 @hookspec
-def flambeau_report_header() -> str:  # type: ignore[empty-body]
+def flambeau_report_header() -> str:  # type: ignore[empty-body]  # a specification
     """Return one line about the plugin for ``python -m flambeau env``."""

@@ -20,12 +20,10 @@ from .autograd.node import Node, Output, next_seq
 from .autograd.saved import SAVE_HOOKS, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from .devices import Kind
-from .storage import Storage
+from .return_types import filled
+from .storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
 
-__all__ = ["IN_CUSTOM_FUNCTION", "assign", "check_writable", "give_history", "in_place", "rebase", "snapshot", "with_out"]
-
-IN_CUSTOM_FUNCTION = "in a custom Function"  # in place of True or False, for how a view came about
-
+__all__ = ["assign", "check_writable", "give_history", "in_place", "is_plain", "rebase", "snapshot", "with_out"]
 
 T = TypeVar("T")
 
@@ -39,8 +37,10 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if fast(self, args, kwargs):
             return self
+        if "out" in kwargs:
+            raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
         if not FAST and overrides.wanted((self, *args)):  # a mode wants to see every call
-            return overrides.handle_torch_function(method, (self, *args), self, *args, **kwargs)  # type: ignore[no-any-return]
+            return overrides.handle_torch_function(method, (self, *args), self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
         check_writable(self)
         before, first = snapshot(self), next_seq()
         result = function(before, *args, **kwargs)
@@ -51,7 +51,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     method.__name__ = method.__qualname__ = name + "_"
     method.__module__ = "flambeau"
     method.__doc__ = f"In-place form of :func:`{name}`."
-    method.__wrapped__ = function  # type: ignore[attr-defined]
+    method.__wrapped__ = function  # type: ignore[attr-defined]  # a function has attributes
     return method
 
 
@@ -63,7 +63,7 @@ def snapshot(self: Tensor) -> Tensor:
         before._array, before._storage = self._kind.backend.copy(self._array), None
     if tangents["levels"]:
         forward_ad.copy_tangents(self, before)
-    return before  # type: ignore[no-any-return]
+    return before  # type: ignore[no-any-return]  # ``alias`` is of any class
 
 
 def _save_original(edge: Any, before: Tensor, first: int) -> None:
@@ -92,7 +92,7 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
 
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         kind = self._kind
-        kernel = kind.backend.inplace_kernels.get(name)
+        kernel = kind.backend.all_inplace_kernels.get(name)
         if kernel is None or type(self) not in FAST:
             return False
         recording = _grad.get()
@@ -139,7 +139,7 @@ def with_out(function: Callable[..., T]) -> Callable[..., T]:
             for target, each in zip(out, result, strict=True):
                 _check_untracked(function, target, each)
                 write_out(target, each)
-            return type(result)(out)
+            return filled(type(result), out)
         _check_untracked(function, out, result)
         return write_out(out, result)
 
@@ -153,8 +153,8 @@ def _check_untracked(function: Callable[..., Any], out: Tensor, result: Tensor) 
                            "differentiation, but one of the arguments requires grad.")  # fmt: skip
 
 
-def check_writable(tensor: Tensor, used: str = "is being used") -> None:
-    """Refuse to write where PyTorch does."""
+def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
+    """Refuse to write where PyTorch does.  ``part``: what is written to is a part of the tensor, as if it were a view."""
     if tensor._inference and not is_inference_mode_enabled():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
@@ -167,7 +167,13 @@ def check_writable(tensor: Tensor, used: str = "is being used") -> None:
         if tensor._requires_grad and _root(tensor)._node is None:
             raise RuntimeError(f"a view of a leaf Variable that requires grad {used} in an in-place operation.")
     if tensor._requires_grad and tensor._node is None:
-        raise RuntimeError(f"a leaf Variable that requires grad {used} in an in-place operation.")
+        what = "a view of a leaf Variable" if part else "a leaf Variable"
+        raise RuntimeError(f"{what} that requires grad {used} in an in-place operation.")
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a write to the tensor is of no concern to autograd."""
+    return not (tensor._requires_grad or tensor._inference or (tensor._view is not None and _root(tensor)._requires_grad))
 
 
 def _root(view: Tensor) -> Tensor:
@@ -239,12 +245,14 @@ def _check_view(view: Tensor) -> None:
             "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
             "should replace the inplace operation by an out-of-place one."
         )
-    if not recorded:
+    if recorded is not True:
+        mode, block = ("inference mode", "inference_mode") if recorded is IN_INFERENCE_MODE else ("no_grad mode", "no_grad")
+        now = "in normal mode" if recorded is IN_INFERENCE_MODE else "with grad mode enabled"
         raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
-            "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
-            "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
-            "outside (if you want the inplace to be tracked)."
+            f"A view was created in {mode} and is being modified inplace {now}. Given that this use case is ambiguous and "
+            "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside "
+            f"the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked)."
         )
     if parent._view is not None:
         _check_view(parent)

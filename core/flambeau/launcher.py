@@ -25,10 +25,12 @@ usage: python -m flambeau prog.py [arg] ...       run a program, with flambeau a
        python -m flambeau - [arg] ...             run a program read from standard input
        python -m flambeau env                     print versions, backends, devices and threads
        python -m flambeau backends                print the backends that can be selected
-       python -m flambeau conformance NAME        check that all of flambeau works on a backend
+       python -m flambeau conformance NAME [FAMILY] ...
+                                                  check that all of flambeau works on a backend
        python -m flambeau --version | --help
 
 FLAMBEAU_BACKEND=name[:index] selects the backend, and with it the default device.
+FLAMBEAU_PLUGINS=name,... leaves out all installed plugins but these; empty, all of them.
 """
 
 
@@ -93,9 +95,9 @@ def main() -> None:
             _fail(f"{first} takes no arguments")
         _COMMANDS[first]()
     elif first == "conformance":
-        if len(rest) != 1:
+        if not rest:
             _fail("conformance takes the name of a backend")
-        sys.exit(_conformance(rest[0]))
+        sys.exit(_conformance(*rest))
     elif option in _PROGRAMS:
         given = ([first[2:]] if first[2:] else []) + rest
         if not given:
@@ -131,10 +133,14 @@ def _print_backends() -> None:
         print(f"{'*' if name == SELECTED_NAME else ' '} {name:<10} {source}")
 
 
-def _conformance(name: str) -> int:
+def _conformance(name: str, *families: str) -> int:
+    from .conformance import FAMILIES
     from .conformance import main as run_kit
 
-    return run_kit(name)
+    try:
+        return run_kit(name, families or FAMILIES)
+    except (RuntimeError, ValueError) as error:  # no such backend, no such family
+        _fail(str(error))
 
 
 _COMMANDS: dict[str, Callable[[], None]] = {
@@ -170,7 +176,7 @@ def _run_code(namespace: dict[str, Any], args: list[str]) -> None:
 def _run_module(namespace: dict[str, Any], args: list[str]) -> None:
     name, *rest = args
     _set_argv(["-m", *rest], path0=os.getcwd())
-    runpy._run_module_as_main(name)  # type: ignore[attr-defined]
+    runpy._run_module_as_main(name)  # type: ignore[attr-defined]  # what ``python -m`` itself calls
 
 
 def _run_stdin(namespace: dict[str, Any], args: list[str]) -> None:
@@ -188,7 +194,7 @@ def _run_path(namespace: dict[str, Any], args: list[str]) -> None:
     path = os.path.join(os.getcwd(), args[0])
     if pkgutil.get_importer(path):  # a folder or archive with a __main__ in it
         _set_argv(args, path0=path)
-        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # what ``python -m`` itself calls
         return
     _set_argv(args, path0=os.path.dirname(os.path.realpath(path)))
     try:

@@ -43,7 +43,7 @@ def _counted(input: Tensor, mask: Tensor | None, fill: float, dtype: Any = None)
     if math.isinf(fill) and input.dtype.category < dtypes.FLOATING:
         limits = dtypes.iinfo(input.dtype)
         fill = limits.max if fill > 0 else limits.min
-    return input.where(mask.bool(), input.new_tensor(fill))  # type: ignore[no-any-return]
+    return input.where(mask.bool(), input.new_tensor(fill))  # type: ignore[no-any-return]  # ``where`` has two forms
 
 
 def _all_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
@@ -84,8 +84,10 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = 
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The product of the elements that count."""
     made = _counted(input, mask, 1, dtype)
+    if made.dtype.category < dtypes.FLOATING:
+        made = made.long() if dtype is None else made
     for each in sorted((each % max(input.ndim, 1) for each in _all_dims(input, dim)), reverse=True):
-        made = made.prod(each, keepdim)
+        made = made.prod(each, keepdim, dtype=made.dtype)
     return made
 
 
@@ -93,7 +95,7 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The mean of the elements that count."""
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
-    return total / _count(input, mask, dim, keepdim)  # type: ignore[no-any-return]
+    return total / _count(input, mask, dim, keepdim)  # type: ignore[no-any-return]  # a number or a Tensor
 
 
 @_masked
@@ -127,7 +129,7 @@ def argmin(
 @_masked
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The median (the lower one of two) of the elements that count."""
-    return _counted(input, mask, math.nan, dtype).nanmedian(dim, keepdim).values  # type: ignore[no-any-return]
+    return _counted(input, mask, math.nan, dtype).nanmedian(dim, keepdim).values  # type: ignore[no-any-return]  # a named tuple
 
 
 @_masked
@@ -135,7 +137,8 @@ def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The logarithm of the sum of the exponentials of the elements that count."""
-    return _counted(input, mask, -math.inf, dtype).logsumexp(_all_dims(input, dim), keepdim)
+    made = _counted(input, mask, -math.inf, dtype).logsumexp(_all_dims(input, dim), keepdim)
+    return made.to(dtype or input.dtype)
 
 
 @_masked
@@ -160,8 +163,7 @@ def var(
     dims = _all_dims(input, dim)
     centred = _counted(input - mean(input, dims, keepdim=True, mask=mask), mask, 0)
     squares = (centred * centred.conj()).sum(dims, keepdim)
-    made = squares / (_count(input, mask, dims, keepdim) - correction).clamp(0)
-    return made.real if made.is_complex() else made
+    return squares / (_count(input, mask, dims, keepdim) - correction).clamp(0).to(squares.dtype)  # type: ignore[no-any-return]
 
 
 @_masked
@@ -170,19 +172,19 @@ def std(
     dtype: Any = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The standard deviation of the elements that count."""
-    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore[no-any-return]
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()  # type: ignore[no-any-return]  # masked by a decorator
 
 
 @_masked
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running sums, over the elements that count."""
-    return _counted(input, mask, 0, dtype).cumsum(dim)
+    return _counted(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
 @_masked
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running products, over the elements that count."""
-    return _counted(input, mask, 1, dtype).cumprod(dim)
+    return _counted(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
 @_masked
@@ -216,7 +218,7 @@ def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
     """``log(exp(input) + exp(other))`` of the elements that count; minus infinity where neither does."""
-    return PUBLIC["logaddexp"](  # type: ignore[no-any-return]
+    return PUBLIC["logaddexp"](  # type: ignore[no-any-return]  # a generated function
         _counted(input, input_mask, -math.inf, dtype), _counted(other, other_mask, -math.inf, dtype))
 
 
@@ -260,7 +262,7 @@ class MaskedTensor(Tensor):
 
     def get_data(self) -> Tensor:
         """All elements, those that do not count included."""
-        return self._as(Tensor)  # type: ignore[no-any-return]
+        return self._as(Tensor)  # type: ignore[no-any-return]  # of any class
 
     def get_mask(self) -> Tensor:
         """The mask."""
@@ -292,7 +294,7 @@ class MaskedTensor(Tensor):
                                 "[MaskedTensor]")  # fmt: skip
             return MaskedTensor(result, masks[0])
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # takes what Tensor takes
         def shown(data: Any, mask: Any) -> Any:
             if not isinstance(data, list):
                 return "--".rjust(8) if not mask else f"{data:8.4f}" if isinstance(data, float) else str(data)

@@ -20,9 +20,11 @@ from . import dtypes
 from ._tensor import Tensor, alias, new, wrap
 from .autograd.modes import _grad
 from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace
-from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, unpack_tensor
+from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
 from .devices import Kind
-from .dtypes import HALF, bool_, dtype, float32, int64
+from .dtypes import HALF, bool_, dtype, float32, int64, uint8
+from .scalars import wrapped
+from .storage import Storage
 
 __all__ = ["OPS", "Op", "composite", "op", "source"]
 
@@ -36,12 +38,15 @@ def _to_float(given: dtype) -> dtype:
 PROMOTIONS: Mapping[str, Promotion] = {
     "same": lambda d: (d, d),  # arguments keep their dtypes; the result has the first one's
     "match": lambda d: (d, d),  # arguments must agree
+    "product": lambda d: (float32 if d in HALF else d, d),  # arguments must agree; half precision is added up in float32
     "arithmetic": lambda d: (d, d),  # arguments are brought to a common dtype
     "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
     "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
     "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
     "real_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d).to_real()),
     "sum": lambda d: (int64, int64) if d.category <= dtypes.INTEGER else (float32 if d in HALF else d, d),  # integers in int64
+    "number": lambda d: (int64, int64) if d is bool_ else (d, d),  # booleans become integers
+    "truth": lambda d: (d, d if d is uint8 else bool_),  # the result is bool; of bytes, as of old, bytes
     "compare": lambda d: (d, bool_),  # brought to a common dtype; the result is bool
     "position": lambda d: (d, int64),  # brought to a common dtype; the result is int64
     "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
@@ -50,7 +55,7 @@ PROMOTIONS: Mapping[str, Promotion] = {
     "complex": lambda d: (d, d.to_complex()),
 }  # fmt: skip
 _COMMON = frozenset({"arithmetic", "float", "compare", "position"})  # promotions that bring several arguments to one dtype
-_ONE_KIND = _COMMON | {"match"}
+_ONE_KIND = _COMMON | {"match", "product"}
 
 
 class Op:
@@ -66,7 +71,9 @@ class Op:
         self.many: bool = options.get("many", False)  # returns a list of results
         self.has_out: bool = options.get("out", not self.view and not self.many)
         self.real_is_identity: bool = options.get("real_is_identity", False)  # leaves real arrays as they are
+        self.requires: str | None = options.get("requires")  # an optional part of the array API
         self.apart: tuple[str, ...] = options.get("apart", ())  # tensors that keep their own dtype: masks, indices
+        self.check: Callable[..., None] | None = options.get("check")
         self.joint: Callable[..., Any] | None = options.get("joint")
         self.rules: dict[str, Callable[..., Any]] = rules
         self.differentiable = bool(rules) or self.joint is not None
@@ -184,6 +191,9 @@ def op(
         out: whether there is ``out=``.
         signature: the public signature, where the parameters come in another order than in ``forward``.
         apart: tensor arguments that keep their own dtype, such as masks and indices.
+        requires: the optional part of the array API that the forward needs, such as ``"linalg.svd"``; the CPU computes for
+            backends that do not have it.
+        check: raises where PyTorch refuses the arguments' dtypes; called with them before a cast, and after an error.
         joint: one rule that returns the gradients of all tensor arguments, for when they share work.
         **rules: by tensor argument, ``(F, g, names...)``.  The names a rule asks for are what a call saves: a tensor
             argument, ``out``, one of the ``results``, a parameter, ``<argument>_shape``, or ``needs`` (which gradients
@@ -198,7 +208,7 @@ def op(
     record = OPS[name] = Op(name, forward, {"promote": promote, **options_and_rules}, rules)
     made = record.function = _lazy(name, lambda: _function_source(record))
     made.__doc__ = doc
-    made.__signature__ = _signature(record)  # type: ignore[attr-defined]
+    made.__signature__ = _signature(record)  # type: ignore[attr-defined]  # a function has attributes
     if record.differentiable:
         record.record = _lazy(f"record_{name}", lambda: _record_source(record))
     _publish(name, made, public=public, method=method, aliases=aliases, dunders=())
@@ -210,6 +220,7 @@ def op(
 
 _OPTIONS = {
     "apart",
+    "check",
     "real_is_identity",
     "view",
     "results",
@@ -218,6 +229,7 @@ _OPTIONS = {
     "out",
     "signature",
     "joint",
+    "requires",
     "backward_name",
 }
 
@@ -286,16 +298,19 @@ def _publish_inplace(name: str, made: Any, aliases: Sequence[str]) -> None:
         setattr(Tensor, each + "_", function)
 
 
+_COMMUTING = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
 def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
     """Operators: like the function, but they give way (``NotImplemented``) to a type that they do not know."""
     for dunder in dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
             setattr(Tensor, dunder, in_place(record.name, record.function))
-        elif dunder.startswith("__r") and record.name not in ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"):
+        elif dunder.startswith("__r") and dunder != "__rshift__" and record.name not in _COMMUTING:
             setattr(Tensor, dunder, _reflected(record, dunder))
         else:
-            operator = _lazy(dunder, lambda name=dunder: _function_source(record, name))  # type: ignore[misc]
-            operator.__signature__ = _signature(record, with_out=False)  # type: ignore[attr-defined]
+            operator = _lazy(dunder, lambda name=dunder: _function_source(record, name))  # type: ignore[misc]  # mypy infers no type of a default in a lambda
+            operator.__signature__ = _signature(record, with_out=False)  # type: ignore[attr-defined]  # a function has attributes
             setattr(Tensor, dunder, operator)
 
 
@@ -334,7 +349,7 @@ def _declaration(record: Op) -> str:
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
-    return materialize("INDEX", args, kwargs)  # type: ignore[arg-type]
+    return materialize("INDEX", args, kwargs)  # type: ignore[arg-type]  # replaced in the copies
 
 
 NAMESPACE: dict[str, Any] = {"__name__": "flambeau.ops", "__builtins__": __builtins__}
@@ -527,7 +542,7 @@ def _saves_source(record: Op) -> list[str]:
         elif name == "out":
             lines += [f"    node.out = save_output(result, 0) if {condition} else None"]
         elif name in (record.results or ()):
-            index = record.results.index(name)  # type: ignore[union-attr]
+            index = record.results.index(name)  # type: ignore[union-attr]  # not None: the name was found in it
             lines += [f"    node.{name} = save_output(result[{index}], {index}) if {condition} else None"]
         elif name.endswith("_shape") and name[: -len("_shape")] in record.tensor_names:
             tensor = name[: -len("_shape")]
@@ -538,14 +553,6 @@ def _saves_source(record: Op) -> list[str]:
         else:
             raise TypeError(f"op {record.name!r}: a derivative rule asks for {name!r}, which no call has")
     return lines
-
-
-def _saved(name: str, record: Op) -> str:
-    """A saved tensor as a node keeps it: (tensor, its array, its version), or what a saved-tensors hook makes of it."""
-    if record.variadic:
-        return f"[save(each) for each in {name}]"
-    version = f"(0 if {name}._storage is None else {name}._storage.version)"
-    return f"(({name}, {name}._array, {version}) if not (SAVE_HOOKS or {name}._inference) else save({name}))"
 
 
 def _any_requires(record: Op, names: Sequence[str]) -> str:
@@ -604,21 +611,9 @@ def make_node_class(record: Op) -> type[Node]:
     members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
     if tensors:
         members["release"] = scope["release"]
-    members |= {_PUBLIC_FIELD.get(each, f"_saved_{each}"): _saved_property(each, each in tensors) for each in fields}
+    for each in fields:
+        members |= saved_members(each, each in tensors)
     return type(record.backward_name, (Node,), members)
-
-
-_PUBLIC_FIELD = {"input": "_saved_self", "out": "_saved_result"}  # as PyTorch names them
-
-
-def _saved_property(field: str, is_tensor: bool) -> property:
-    """What a node saved, as PyTorch shows it: ``grad_fn._saved_other``."""
-
-    def saved(self: Node) -> Any:
-        value = getattr(self, field)
-        return unpack_tensor(value, self) if is_tensor and type(value) is tuple and len(value) == 3 else value
-
-    return property(saved)
 
 
 # --- what generated code calls ------------------------------------------------------------------------------------
@@ -627,10 +622,10 @@ def _saved_property(field: str, is_tensor: bool) -> property:
 def save(tensor: Tensor) -> Any:
     """A tensor as a node keeps it: the tensor, its array now, and its version now."""
     storage = tensor._storage
-    if SAVE_HOOKS:
-        return SAVE_HOOKS[-1](tensor)
     if tensor._inference:
         refuse_inference()
+    if SAVE_HOOKS:
+        return SAVE_HOOKS[-1].pack(tensor)
     return tensor, tensor._array, (0 if storage is None else storage.version)
 
 
@@ -681,8 +676,8 @@ def as_operand(value: Any, beside: Any) -> Any:
         try:
             return constant(value, beside._kind)
         except OverflowError:
-            raise RuntimeError(f"value cannot be converted to type {beside._kind.dtype.name}_t without overflow") from None
-    return Foreign(value)
+            return constant(wrapped(value, beside._kind.dtype), beside._kind)
+    return as_operand(value.item(), beside) if is_library_scalar(value) else Foreign(value)
 
 
 def original(operand: Any) -> Any:
@@ -707,7 +702,8 @@ def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tupl
 
 def can_operate(value: Any) -> bool:
     """Whether an operator takes ``value`` as its other operand."""
-    return isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
+    return (isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
+            or is_library_scalar(value))  # fmt: skip
 
 
 def constant(value: Any, kind: Kind) -> Tensor:
@@ -738,7 +734,7 @@ def several(record: Op, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Ten
         for number, each in enumerate(results):
             each._storage = storage
             each._view = (tensors[0], None, (record.name, number, params), _grad.get())
-            if not each._kind.backend.mutable:
+            if storage.__class__ is not Storage or not each._kind.backend.mutable:
                 storage.add_view(each)
     return result_type(record)(results)
 
@@ -758,7 +754,7 @@ def result_type(record: Op) -> Any:
     return found
 
 
-from .dispatch import dispatch, explain, tuple_of_tensors  # noqa: E402  (needs the names above)
+from .dispatch import dispatch, explain, is_library_scalar, tuple_of_tensors  # noqa: E402  (needs the names above)
 from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(

@@ -28,8 +28,18 @@ __all__ = [
     "redispatch_function", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
 
+class _Redispatched:
+    """A function that is being computed and not to be offered again, nor the operation of the same name inside it."""
+
+    __slots__ = ("entered", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.entered = False  # whether it has been called: the first to ask who wants to see its call is the function itself
+
+
 _disabled = ContextVar("torch_function_disabled", default=False)
-_skip_next: ContextVar[str | None] = ContextVar("torch_function_skip_next", default=None)
+_redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
 _modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
 _ORDINARY: set[type] = {Tensor, list, tuple, int, float, bool, complex, str, type(None)}
@@ -137,10 +147,11 @@ def overriding(value: Any) -> bool:
 
 def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> bool:
     """Whether a mode, or the type of one of the values, wants to see this call (of the operation ``name``)."""
-    skip = _skip_next.get()
-    if skip is not None:
-        _skip_next.set(None)
-        if name is None or name == skip:
+    current = _redispatched.get()
+    if current is not None:
+        itself = not current.entered if name is None else name == current.name
+        current.entered = True
+        if itself:
             return False
     if _modes.get():
         return True
@@ -183,6 +194,14 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
     overloaded = _overloaded(relevant_args)
     types = tuple(map(type, overloaded))
     asked = [f"mode object {each!r}" for each in _modes.get()[-1:]]
+    token = _redispatched.set(None)
+    try:
+        return _ask(public_api, overloaded, types, asked, args, kwargs)
+    finally:
+        _redispatched.reset(token)
+
+
+def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], args: Any, kwargs: Any) -> Any:
     if asked:
         with _without_innermost_mode() as mode:
             result = mode.__torch_function__(public_api, types, args, kwargs)
@@ -231,16 +250,29 @@ def call(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) ->
     }  # fmt: skip
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    positional = [name.split("=")[0].strip() for name in op.signature.split("*")[0].split(",") if name.strip()]
-    for name in positional:
+    for name in _positional(op):
         if name not in changed or kwargs:
             break
         args.append(changed.pop(name))
     kwargs.update(changed)
     if out is not None:
         kwargs["out"] = out
-    public = FACES.get(op.name, op.function)
+    # What a function of another name does inside is not what users call by this name.
+    public = _face(op) if _redispatched.get() is None else op.function
     return handle_torch_function(public, _relevant([*tensors, out]), *args, **kwargs)
+
+
+def _positional(op: Op) -> list[str]:
+    """The names of the arguments that may be given by position."""
+    return [name.split("=")[0].strip() for name in op.signature.split("*")[0].split(",") if name.strip()]
+
+
+@functools.cache
+def _face(op: Op) -> Callable[..., Any]:
+    """The function that users know the operation by, where that takes the same arguments."""
+    face = FACES.get(op.name, op.function)
+    names = list(inspect.signature(face).parameters)
+    return face if names[: len(_positional(op))] == _positional(op) else op.function
 
 
 def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
@@ -256,11 +288,11 @@ def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs:
     ...     x = torch.ones(2)
     ones
     """
-    token = _skip_next.set(_plain_name(func))
+    token = _redispatched.set(_Redispatched(_plain_name(func)))
     try:
         return func(*args, **(kwargs or {}))
     finally:
-        _skip_next.reset(token)
+        _redispatched.reset(token)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -318,7 +350,7 @@ _NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
 def prepare_subclass(cls: type) -> None:
     """Let instances of a Tensor subclass be offered their methods and properties, unless it overrides nothing."""
-    if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]
+    if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
         from .op import register_plain
 
         _ORDINARY.add(cls)
@@ -450,8 +482,6 @@ def _offer(
     """Offer a call to whoever may override it; compute it if there is nobody."""
     given = kwargs if out is None else {**kwargs, "out": out}
     relevant = _relevant([*args, *given.values()])
-    if _skip_next.get() == public.__name__:  # neither this nor the operation of the same name inside is to be offered
-        return function(*args, **given)
     if not wanted(relevant, name=public.__name__):
         _get_to_know(args)
         return function(*args, **given)
@@ -573,5 +603,5 @@ def _minus_one(function: Callable[..., Any]) -> Callable[..., Any]:
         return -1
 
     with suppress(ValueError):  # the getter of a property has none
-        override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        override.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # a function has attributes
     return override

@@ -43,7 +43,7 @@ class Parameter(Tensor):
         memo[id(self)] = made
         return made
 
-    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # takes what Tensor takes
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -61,7 +61,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that is a buffer of the Module it is assigned to; ``persistent`` ones are in its ``state_dict``."""
 
     __slots__ = ()
-    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # what is computed from a buffer is a plain tensor
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:

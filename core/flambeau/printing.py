@@ -84,7 +84,7 @@ def _batched_str(tensor: Tensor, level: Level) -> str:
     from .batching.kinds import drop_level
 
     value = textwrap.indent(tensor_str(drop_level(tensor.detach(), level, 0)), "    ")
-    number = active.index(level) + 1 if level in active else 0
+    number = active().index(level) + 1 if level in active() else 0
     return f"BatchedTensor(lvl={number}, bdim=0, value=\n{value}\n)"
 
 

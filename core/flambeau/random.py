@@ -27,8 +27,18 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self.device = _Device(device)
+        self._device = _Device(device)
         self._raw: Any = None  # made when first used: loading a library's generators takes time
+
+    @property
+    def device(self) -> _Device:
+        """Where the numbers are drawn.
+
+        >>> import flambeau as torch
+        >>> torch.Generator().device
+        device(type='cpu')
+        """
+        return self._device
 
     @property
     def raw(self) -> Any:
@@ -50,11 +60,11 @@ class Generator:
 
     def seed(self) -> int:
         """Restart the stream from a seed of the operating system's; returns it."""
-        return self.raw.seed()  # type: ignore[no-any-return]
+        return self.raw.seed()  # type: ignore[no-any-return]  # generators are untyped
 
     def initial_seed(self) -> int:
         """The seed that the stream was started from."""
-        return self.raw.initial_seed()  # type: ignore[no-any-return]
+        return self.raw.initial_seed()  # type: ignore[no-any-return]  # generators are untyped
 
     def get_state(self) -> Tensor:
         """The state as a ByteTensor, in PyTorch's layout."""
@@ -86,7 +96,7 @@ class Generator:
         """The position in a counter-based stream; the CPU's has none."""
         if not hasattr(self.raw, "get_offset"):
             raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
-        return self.raw.get_offset()  # type: ignore[no-any-return]
+        return self.raw.get_offset()  # type: ignore[no-any-return]  # generators are untyped
 
     def set_offset(self, offset: int) -> Generator:
         """Move to a position in a counter-based stream; the CPU's has none."""
@@ -99,7 +109,7 @@ class Generator:
         return {"device": self.device, "state": self.get_state()}
 
     def __setstate__(self, state: Any) -> None:
-        self.__init__(state["device"])  # type: ignore[misc]
+        self.__init__(state["device"])  # type: ignore[misc]  # the same class
         self.set_state(state["state"])
 
     def __repr__(self) -> str:
@@ -197,7 +207,7 @@ def raw_generator(generator: Generator | None, place: device) -> Any:
     if generator is not None and generator.device.type != place.type:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")
     raw = default_for(place).raw if generator is None else generator.raw
-    if active:
+    if active():
         from .batching.random import BatchedGenerator
 
         return BatchedGenerator(raw, place)

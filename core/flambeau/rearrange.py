@@ -43,7 +43,7 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Tensor:
         raise ValueError(f"Identifiers only on one side of expression (should be on both): {sorted(set(order) ^ set(wanted))}")
     split = tensor.reshape([lengths[name] for name in order])
     moved = split.permute([order.index(name) for name in wanted])
-    return moved.reshape([prod(lengths[name] for name in group) for group in right])  # type: ignore[no-any-return]
+    return moved.reshape([prod(lengths[name] for name in group) for group in right])  # type: ignore[no-any-return]  # ``tensor`` is Any
 
 
 def _sides(pattern: str) -> tuple[list[list[str]], list[list[str]]]:

@@ -9,6 +9,7 @@ from . import dtypes
 from ._tensor import Tensor, wrap
 from .devices import Kind
 from .dtypes import dtype
+from .host import kernel_on_host
 from .op import OPS, PROMOTIONS, PUBLIC, RECORDED, Op
 
 __all__ = ["raw_kernel", "resolve"]
@@ -47,18 +48,30 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
     backend = kind.backend
     kernel = backend.all_kernels.get(name)
     if kernel is None:
-        kernel = _array_api_kernel(record.forward, backend.xp)
-    if compute is not kind.dtype:
+        if record.requires and not _has(backend.xp, record.requires):
+            kernel = kernel_on_host(name, kind.to(compute))
+        else:
+            kernel = _array_api_kernel(record.forward, backend.xp)
+    if compute is not kind.dtype and name not in backend.takes_half:
         kernel = _casting(kernel, record, kind, compute)
-    if compute.category >= dtypes.FLOATING and compute is not result and result.category >= dtypes.FLOATING and (
+    if result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
+        kernel = _casting_back(kernel, kind.to(result), dtypes.float32, dtypes.float64)
+    elif compute.category >= dtypes.FLOATING and compute is not result and result.category >= dtypes.FLOATING and (
             record.promote not in ("real", "complex")):  # fmt: skip
-        kernel = _casting_back(kernel, kind.to(compute), kind.to(result))
+        kernel = _casting_back(kernel, kind.to(result), compute)
     kernel = backend.bind(kernel, kind.device.index or 0)
     kinds: Any = kind.to(result)
     if record.results:
         promotions = record.result_promotions or ("same",) * len(record.results)
         kinds = tuple(kind.to(PROMOTIONS[each](result)[1]) for each in promotions)
     return kernel, kinds
+
+
+def _has(xp: Any, path: str) -> bool:
+    """Whether a library has an optional part of the array API."""
+    for name in path.split("."):
+        xp = getattr(xp, name, None)
+    return xp is not None
 
 
 def _array_api_kernel(forward: Callable[..., Any], xp: Any) -> Callable[..., Any]:
@@ -82,11 +95,12 @@ def _casting(kernel: Callable[..., Any], record: Op, kind: Kind, compute: dtype)
     return kernel_with_casts
 
 
-def _casting_back(kernel: Callable[..., Any], computed: Kind, result: Kind) -> Callable[..., Any]:
-    astype, given, raw = result.backend.astype, computed.raw_dtype, result.raw_dtype
+def _casting_back(kernel: Callable[..., Any], result: Kind, *computed: dtype) -> Callable[..., Any]:
+    astype, raw = result.backend.astype, result.raw_dtype
+    found = [result.backend.dtypes.get(each) for each in computed]
 
     def back(array: Any) -> Any:
-        return astype(array, raw) if getattr(array, "dtype", None) == given else array
+        return astype(array, raw) if hasattr(array, "dtype") and array.dtype in found else array
 
     def kernel_with_cast(*args: Any, **kwargs: Any) -> Any:
         made = kernel(*args, **kwargs)

@@ -6,7 +6,7 @@ from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["make"]
+__all__ = ["filled", "make"]
 
 
 def make(name: str, fields: Sequence[str]) -> Any:
@@ -29,5 +29,12 @@ def make(name: str, fields: Sequence[str]) -> Any:
     return made
 
 
+def filled(results: type, out: Iterable[Any]) -> Any:
+    """``out``, after the results were written there: a tuple, or where they are a ``name``, a ``name_out``."""
+    fields = getattr(results, "_fields", None)
+    return tuple(out) if fields is None else _rebuild(f"{results.__name__}_out", fields, tuple(out))
+
+
 def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
-    return globals().get(name, make(name, fields))(values)
+    found = globals().get(name) or make(name, fields)
+    return found(values)

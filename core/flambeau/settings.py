@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import sys
+import warnings
+from typing import Any, TypedDict
 
 from . import backend as backends
 from ._tensor import Tensor
@@ -77,24 +80,30 @@ class layout:
 strided = layout("strided")
 Tensor.layout = strided
 
-_settings: dict[str, Any] = {
-    "deterministic": 0, "warn_always": False, "matmul_precision": "highest", "interop_threads": None,
-}  # fmt: skip
+
+class _Settings(TypedDict):
+    deterministic: int
+    warn_always: bool
+    matmul_precision: str
+    interop_threads: int | None
 
 
-def is_tensor(obj: Any) -> bool:
+_settings: _Settings = {"deterministic": 0, "warn_always": False, "matmul_precision": "highest", "interop_threads": None}
+
+
+def is_tensor(obj: Any, /) -> bool:
     """Whether ``obj`` is a Tensor."""
     return isinstance(obj, Tensor)
 
 
-def is_storage(obj: Any) -> bool:
+def is_storage(obj: Any, /) -> bool:
     """Whether ``obj`` is a storage."""
     from .storage import TypedStorage, UntypedStorage
 
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
-def typename(obj: Any) -> str:
+def typename(obj: Any, /) -> str:
     """The name of the object's type, with its module; ``torch.FloatTensor`` and the like for tensors.
 
     >>> import flambeau as torch
@@ -102,7 +111,8 @@ def typename(obj: Any) -> str:
     ('torch.FloatTensor', 'int')
     """
     if isinstance(obj, Tensor):
-        return obj.type()  # type: ignore[no-any-return]
+        name: str = obj.type()
+        return name
     cls = obj if isinstance(obj, type) else type(obj)
     return cls.__qualname__ if cls.__module__ in ("builtins", "") else f"{cls.__module__}.{cls.__qualname__}"
 
@@ -143,12 +153,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic algorithms are asked for."""
-    return _settings["deterministic"] > 0  # type: ignore[no-any-return]
+    return _settings["deterministic"] > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether an operation without a deterministic algorithm warns instead of raising."""
-    return _settings["deterministic"] == 1  # type: ignore[no-any-return]
+    return _settings["deterministic"] == 1
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -161,12 +171,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """The mode as a number."""
-    return _settings["deterministic"]  # type: ignore[no-any-return]
+    return _settings["deterministic"]
 
 
 def get_float32_matmul_precision() -> str:
     """``"highest"``, ``"high"`` or ``"medium"``."""
-    return _settings["matmul_precision"]  # type: ignore[no-any-return]
+    return _settings["matmul_precision"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -181,9 +191,24 @@ def set_warn_always(b: bool, /) -> None:
     _settings["warn_always"] = bool(b)
 
 
+_PACKAGE = os.path.dirname(__file__)
+_warned: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """Warn the first time that this is called with the message, or every time after ``set_warn_always(True)``."""
+    if message in _warned and not _settings["warn_always"]:
+        return
+    _warned.add(message)
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_code.co_filename.startswith((_PACKAGE, "<flambeau")):  # point at the caller's line
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
+
+
 def is_warn_always_enabled() -> bool:
     """Whether warnings that come once per process come every time."""
-    return _settings["warn_always"]  # type: ignore[no-any-return]
+    return _settings["warn_always"]
 
 
 def set_flush_denormal(mode: bool, /) -> bool:

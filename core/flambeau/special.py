@@ -102,12 +102,12 @@ entr = op(
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """``exp(x)`` over its sum along ``dim``.  See :func:`torch.softmax`."""
-    return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]
+    return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The logarithm of :func:`softmax`.  See :func:`torch.log_softmax`."""
-    return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]
+    return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
 def multigammaln(a: Tensor, p: int) -> Tensor:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
-__all__ = ["Storage"]
+__all__ = ["IN_CUSTOM_FUNCTION", "IN_INFERENCE_MODE", "InferenceStorage", "Storage"]
+
+# How a view came about, in place of True (recorded) or False (not):
+IN_CUSTOM_FUNCTION = "in a custom Function"
+IN_INFERENCE_MODE = "in inference mode, though what it is a view of was not"
 
 
 class Storage:
@@ -60,6 +64,21 @@ class Storage:
             each = reference()
             if each is not None and _memory_root(each) is root:
                 each._array = _replay(each)
+
+
+class InferenceStorage(Storage):
+    """That of tensors made in inference mode: all views are inference tensors too."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> None:
+        """Note that a new tensor was made in inference mode."""
+        tensor._inference, tensor._storage = True, cls()
+
+    def add_view(self, view: Tensor) -> None:
+        view._inference = True
+        super().add_view(view)
 
 
 def _root_of(view: Tensor) -> Tensor:
@@ -150,7 +169,7 @@ class _Memory:
 
     def tolist(self) -> list[Any]:
         """The elements as a list."""
-        return self._flat.tolist()  # type: ignore[no-any-return]
+        return self._flat.tolist()  # type: ignore[no-any-return]  # a list, as the storage is flat
 
     def __iter__(self) -> Any:
         return iter(self.tolist())
@@ -164,7 +183,7 @@ class _Memory:
     def __reduce__(self) -> Any:
         from .serialization import reduce_storage
 
-        return reduce_storage(self)  # type: ignore[arg-type]
+        return reduce_storage(self)  # type: ignore[arg-type]  # of either class of storage
 
     def fill_(self, value: Any) -> Any:
         """Set every element."""
@@ -193,8 +212,14 @@ class _Memory:
         self._flat.share_memory_()
         return self
 
-    def is_pinned(self) -> bool:
-        return False
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked."""
+        return self._flat.is_pinned(device)
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """A copy in page-locked memory, or the storage itself if it is there."""
+        pinned = self._flat.pin_memory(device)
+        return self if pinned is self._flat else type(self)(pinned)
 
     def __repr__(self) -> str:
         lines = "".join(f" {value}\n" for value in self.tolist())
@@ -290,7 +315,7 @@ class UntypedStorage(_Memory):
 
     def tobytes(self) -> bytes:
         """A copy of the bytes."""
-        return self._flat.cpu().numpy().tobytes()  # type: ignore[no-any-return]
+        return self._flat.cpu().numpy().tobytes()  # type: ignore[no-any-return]  # of the array library
 
     def untyped(self) -> UntypedStorage:
         return self

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import dtypes
-from ._tensor import Tensor
+from ._tensor import Tensor, attach
 from .devices import device, forget_kernels, kind_of
 from .dtypes import dtype
 from .ops.conversion import to_kind
@@ -134,16 +134,19 @@ def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **
     >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
     ('torch.FloatTensor', tensor([1]))
     """
+    unknown = next((name for name in kwargs if name != "async"), None)  # what ``non_blocking`` was called before Python had it
+    if unknown is not None:
+        raise TypeError(f"type() got an unexpected keyword argument '{unknown}'")
     if dtype is None:
         return tensor_type(self.dtype, self.device.type).spelled
     if isinstance(dtype, dtypes.dtype):
         return to_kind(self, self._kind.to(dtype))
     found = find_type(dtype)
     place = self.device if self.device.type == found.device_type else device(found.device_type)
-    return to_kind(self, kind_of(found.dtype, place))
+    return to_kind(self, kind_of(found.dtype, place), non_blocking=non_blocking)
 
 
-Tensor.type = _type_method  # type: ignore[method-assign, assignment]
+attach(type=_type_method)
 
 
 def set_default_dtype(d: dtype, /) -> None:

@@ -95,7 +95,7 @@ def test_signatures(name):
     lambda torch, x: torch.nn.functional.gumbel_softmax(x, hard=True),
     lambda torch, x: torch.nn.functional.fractional_max_pool2d(x, 2, output_size=(3, 2), return_indices=True),
     lambda torch, x: torch.nn.functional.fractional_max_pool2d(x, (1, 2), output_ratio=(0.7, 0.5)),
-    lambda torch, x: torch.nn.functional.fractional_max_pool3d(x.unsqueeze(0), 2, output_size=(2, 3, 1)),
+    lambda torch, x: torch.nn.functional.fractional_max_pool3d(x.unsqueeze(0), 2, output_size=(1, 3, 2)),
 ])  # fmt: skip
 def test_the_same_seed_gives_the_same(call):
     compare(call, normal(2, 3, 6, 4), second=False)
@@ -317,6 +317,8 @@ def test_ctc_loss(reduction, zero_infinity):
     lambda torch: torch.nn.functional.pixel_shuffle(torch.ones(3, 2, 2), 2),
     lambda torch: torch.nn.functional.binary_cross_entropy(torch.tensor([1.5]), torch.tensor([1.0])),
     lambda torch: torch.nn.functional.multi_margin_loss(torch.ones(2, 2), torch.tensor([0, 1]), p=3),
+    lambda torch: torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 3, 6), 2, output_size=3),
+    lambda torch: torch.nn.functional.fractional_max_pool3d(torch.ones(1, 2, 3, 6, 4), 2, output_size=2),
     lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[1, 2]]), (9,), (2,)),
 ])  # fmt: skip
 def test_messages(call):

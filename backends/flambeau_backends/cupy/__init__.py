@@ -13,16 +13,17 @@ import numpy as np
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
-from . import convolution, kernels, matrix, optimizers
+from . import convolution, kernels, matrix, movement, optimizers
 from .device import Devices, on_device
 from .memory import Memory
+from .transfer import Transfers
 
 __all__ = ["CupyBackend"]
 
-_PARTS = (convolution, matrix, optimizers)  # their kernels register themselves
+_PARTS = (convolution, matrix, movement, optimizers)  # their kernels register themselves
 
 
-class CupyBackend(Devices, Memory, Backend):
+class CupyBackend(Devices, Transfers, Memory, Backend):
     """Arrays are ``cupy.ndarray``; ``xp`` is CuPy by way of array-api-compat, which fills its gaps.
 
     Work goes to the device and stream that are current in the calling thread; kernels are bound to their arrays' device.
@@ -31,8 +32,10 @@ class CupyBackend(Devices, Memory, Backend):
     name = "cupy"
     device_type = "cuda"
     xp = xp
+    asynchronous = True
     array_type = cupy.ndarray
     inplace_kernels = kernels.INPLACE
+    takes_half = frozenset({"mm", "bmm", "addmm", "linear", *convolution.__all__})
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
@@ -50,31 +53,7 @@ class CupyBackend(Devices, Memory, Backend):
 
     # --- arrays ---
 
-    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
-        with cupy.cuda.Device(index):
-            made = cupy.asarray(data, dtype=raw_dtype)
-            return made.copy() if copy and made is data else made
-
     wrap = staticmethod(cupy.asarray)
-
-    def to_host(self, array: Any) -> Any:
-        self.waits()
-        return cupy.asnumpy(array)
-
-    def from_host(self, data: Any, index: int = 0) -> Any:
-        return self.asarray(np.asarray(data), index=index)
-
-    def to_device(self, array: Any, index: int) -> Any:
-        """A copy on another device, after what its own device's stream is doing now."""
-        with array.device:
-            ready = cupy.cuda.Event(disable_timing=True)
-            ready.record()
-            array = cupy.ascontiguousarray(array)
-        with cupy.cuda.Device(index):
-            cupy.cuda.get_current_stream().wait_event(ready)
-            made = cupy.empty(array.shape, array.dtype)
-            made.data.copy_from_device_async(array.data, array.nbytes)
-            return made
 
     def tolist(self, array: Any) -> Any:
         return self.to_host(array).tolist()
@@ -83,15 +62,28 @@ class CupyBackend(Devices, Memory, Backend):
         self.waits()
         return array.item()
 
+    def extremes(self, array: Any) -> tuple[Any, Any]:
+        self.waits()
+        with array.device:
+            return array.min().item(), array.max().item()
+
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         with array.device:
             return (array.real if array.dtype.kind == "c" and raw_dtype.kind not in "cb" else array).astype(raw_dtype)
 
+    def reinterpret(self, array: Any, wanted: dtypes.dtype) -> Any:
+        return array.view(self.dtypes[wanted])
+
+    def reinterpret(self, array: Any, wanted: dtypes.dtype) -> Any:
+        return array.view(self.dtypes[wanted])
+
     def copy(self, array: Any) -> Any:
         with array.device:
-            return array.copy()
+            return array.copy(order="K")
 
     def write(self, target: Any, value: Any) -> None:
+        if kernels.is_expanded(target):
+            raise ValueError("elements share memory")
         with target.device:
             target[...] = value
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import product as places
 from math import prod
 from typing import Any
 
 import cupy
 
+from flambeau import backends
+
 from .kernels import kernel
-from .matrix import batched_gemm
+from .matrix import product
 
 __all__ = ["convolution", "convolution_transposed", "convolution_weight"]
 
@@ -38,7 +40,7 @@ def _columns(input: Any, groups: int, window: Sizes, stride: Sizes, padding: Siz
 
 
 def _product(a: Any, b: Any) -> Any:
-    return batched_gemm(a, b) if a.dtype.name in ("float16", "bfloat16", "float32") else cupy.matmul(a, b)
+    return product(a, b, backends.cudnn.allow_tf32)
 
 
 @kernel
@@ -63,7 +65,7 @@ def convolution_weight(
 ) -> Any:  # fmt: skip
     batch, outputs = grad.shape[:2]
     columns = _columns(input, groups, shape[2:], stride, padding, dilation, grad.shape[2:])
-    slopes = grad.reshape(batch * groups, outputs // groups, -1)
+    slopes = grad.reshape(batch * groups, outputs // groups, prod(grad.shape[2:]))
     each = _product(slopes, columns.swapaxes(1, 2))
     return each.reshape(batch, *shape).sum(0)
 
@@ -78,11 +80,11 @@ def convolution_transposed(
     window, outputs = weight.shape[2:], weight.shape[1] * groups
     rows = weight.reshape(1, groups, channels // groups, -1)
     rows = cupy.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch * groups, *rows.shape[2:])
-    spread = _product(rows.swapaxes(1, 2), input.reshape(batch * groups, channels // groups, -1))
+    spread = _product(rows.swapaxes(1, 2), input.reshape(batch * groups, channels // groups, prod(input.shape[2:])))
     spread = spread.reshape(batch, outputs, *window, *input.shape[2:])
     made = cupy.zeros((batch, outputs, *(n + 2 * p for n, p in zip(size, padding, strict=True))), spread.dtype)
     seen = _windows(made, window, stride, dilation, input.shape[2:])
-    for place in product(*map(range, window)):
+    for place in places(*map(range, window)):
         seen[(slice(None), slice(None), *place)] += spread[(slice(None), slice(None), *place)]
     made = made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
     made = cupy.ascontiguousarray(made)

@@ -11,6 +11,8 @@ from typing import Any
 import cupy
 from cupy.cuda import runtime
 
+from flambeau import cuda
+
 __all__ = ["Devices", "on_device"]
 
 
@@ -44,6 +46,9 @@ class Devices:
         except runtime.CUDARuntimeError:  # no driver, or no device
             return 0
 
+    def prepare(self) -> None:
+        cuda.runtime.init()
+
     def device_count(self) -> int:
         return self._count
 
@@ -64,8 +69,12 @@ class Devices:
         finally:
             runtime.setDevice(before)
 
+    @property
+    def guarded(self) -> bool:
+        return self._count > 1
+
     def bind(self, kernel: Callable[..., Any], index: int) -> Callable[..., Any]:
-        return on_device(index, kernel) if self._count > 1 else kernel
+        return on_device(index, kernel) if self.guarded else kernel
 
     def synchronize(self, index: int | None = None) -> None:
         with self.guard(self.current_device() if index is None else index):

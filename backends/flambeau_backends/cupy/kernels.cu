@@ -223,7 +223,23 @@ __global__ void avg_pool_backward(const T* grad, T* out, Int count, const Window
     }
 }
 
+// `out` holds zeros.
+template <typename T>
+__global__ void nll_loss_backward(const T* grad, const Int* target, const T* weight, T* out, Int count, Int classes, Int inner,
+                                  Int ignored) {
+    FOR_EACH(i, count) {
+        if (target[i] == ignored) continue;
+        Int chosen = checked(target[i], classes);
+        out[(i / inner * classes + chosen) * inner + i % inner] = -grad[i] * (weight ? weight[chosen] : T(1));
+    }
+}
+
 // --- embedding --------------------------------------------------------------------------------------------------------
+
+// The rows of a table that the indices name.  T is any type of the elements' size.
+template <typename T> __global__ void take_rows(const T* table, const Int* indices, T* out, Int count, Int width, Int rows) {
+    FOR_EACH(i, count) out[i] = table[checked(indices[i / width], rows) * width + i % width];
+}
 
 // Adds each row of the input to the row of `out` that its index names; `out` holds zeros.
 template <typename T> __global__ void sum_rows(const T* input, const Int* indices, T* out, Int count, Int width) {
@@ -343,6 +359,21 @@ template <typename T, int SHAPE> __global__ void draw(T* out, Int count, Wide se
         else Draw<T>::uniform(words, values);
         for (int k = 0; k < Draw<T>::COUNT; ++k)
             if (start + k * ALL_THREADS < count) out[start + k * ALL_THREADS] = shaped<T, SHAPE>(values[k], a, b);
+    }
+}
+
+// Each element is kept with probability `keep` and scaled, or dropped; `noise` is what it was multiplied by.
+template <typename T>
+__global__ void dropout(T* out, Int count, Wide seed, Wide offset, const T* input, T* noise, float keep) {
+    for (Int start = THIS_THREAD; start < count; start += ALL_THREADS * 4, offset += 4) {
+        float values[4];
+        Draw<float>::uniform(philox(seed, THIS_THREAD, offset), values);
+        for (int k = 0; k < 4; ++k) {
+            Int i = start + k * ALL_THREADS;
+            if (i >= count) break;
+            noise[i] = values[k] < keep ? T(1) / T(keep) : T(0);
+            out[i] = input[i] * noise[i];
+        }
     }
 }
 

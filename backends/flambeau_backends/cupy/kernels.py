@@ -11,7 +11,6 @@ from math import prod
 from typing import Any
 
 import cupy
-import cupyx
 import numpy as np
 
 from flambeau_backends.numpy.kernels import NOT_ELEMENTWISE, UFUNCS
@@ -47,14 +46,27 @@ def _on_its_device(function: Kernel) -> Kernel:
 
 
 def formula(function: Kernel) -> Kernel:
-    """Register a function as the kernel of the gradient formula it is named after."""
+    """Register a function as the kernel of the gradient formula, or of the optimizer's step, that it is named after."""
     KERNELS[function.__name__] = _on_its_device(function)
     return function
 
 
+def is_expanded(target: Any) -> bool:
+    """Whether elements share memory, so that writing to one would write to others."""
+    strides = target.strides
+    return 0 in strides and any(step == 0 and length > 1 for step, length in zip(strides, target.shape, strict=True))
+
+
 def in_place(function: Kernel) -> Kernel:
     """Register a function as the in-place kernel of the operation it is named after."""
-    INPLACE[function.__name__.rstrip("_")] = _on_its_device(function)
+
+    @wraps(function)
+    def checked(target: Any, /, *others: Any, **scalars: Any) -> Any:
+        if is_expanded(target):
+            raise ValueError("elements share memory")
+        return function(target, *others, **scalars)
+
+    INPLACE[function.__name__.rstrip("_")] = _on_its_device(checked)
     return function
 
 
@@ -109,18 +121,19 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
     _LERP(target, end, weight, target)
 
 
-@in_place
-def copy_(target: Any, source: Any) -> bool:
-    """Returns whether it was done; an expanded target is not written to."""
-    if 0 in target.strides and target.size > 1:
+def _copy(target: Any, source: Any) -> bool:
+    """Returns whether it was done."""
+    if is_expanded(target):
         return False
     target[...] = source
     return True
 
 
-@in_place
-def zero_(target: Any) -> None:
+def _zero(target: Any) -> None:
     target.fill(0)
+
+
+INPLACE.update(copy=_on_its_device(_copy), zero=_on_its_device(_zero))
 
 
 # --- instances of kernels.cu --------------------------------------------------------------------------------------
@@ -153,6 +166,11 @@ def _along_rows(name: str, dim: int, *arrays: Any) -> Any:
     rows, length, inner = _rows(made, dim)
     launch(name, made.size, (*arrays, made, np.int64(length), np.int64(inner)), blocks=rows)
     return made
+
+
+@kernel
+def round_(input: Any) -> Any:
+    return cupy.rint(input) if input.dtype.kind in "fc" else input.copy()
 
 
 @kernel
@@ -210,6 +228,25 @@ def cross_entropy(
     return _reduced(*_losses(input, log_sum, target, weight, ignore_index), reduction)
 
 
+def _total_weight(target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
+    """What a mean loss was divided by."""
+    kept = (target != ignore_index).astype(dtype)
+    return cupy.sum(kept if weight is None else kept * cupy.take(weight, cupy.where(target == ignore_index, 0, target)))
+
+
+@kernel
+def nll_loss_backward(
+    input: Any, target: Any, weight: Any = None, shape: Sizes = (), reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    target, weight = dense(target.astype(np.int64, copy=False)), dense(weight)
+    if reduction == "mean":
+        input = input / _total_weight(target, weight, ignore_index, input.dtype)
+    grad, made = dense(cupy.broadcast_to(input, target.shape)), cupy.zeros(tuple(shape), input.dtype)
+    sizes = np.int64(target.size), np.int64(shape[1]), np.int64(prod(shape[2:])), np.int64(ignore_index)
+    launch(f"nll_loss_backward<{real(input)}>", target.size, (grad, target, pointer(weight), made, *sizes))
+    return made
+
+
 @formula
 def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
     given = input.dtype
@@ -220,13 +257,20 @@ def cross_entropy_backward(g: Any, input: Any, log_sum: Any, target: Any, weight
         None if weight is None else dense(weight.astype(input.dtype, copy=False)),
     )
     if reduction == "mean":
-        kept = (target != ignore_index).astype(input.dtype)
-        g = g / cupy.sum(kept if weight is None else kept * cupy.take(weight, cupy.where(target == ignore_index, 0, target)))
+        g = g / _total_weight(target, weight, ignore_index, input.dtype)
     grad = dense(cupy.broadcast_to(g.astype(input.dtype, copy=False), target.shape))
     made = cupy.empty_like(input)
     sizes = np.int64(target.size), np.int64(input.shape[1]), np.int64(prod(input.shape[2:])), np.int64(ignore_index)
     launch(f"cross_entropy_backward<{real(input)}>", made.size, (grad, input, log_sum, target, pointer(weight), made, *sizes))
     return made.astype(given, copy=False)
+
+
+# --- dropout ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def fused_dropout(input: Any, keep: float, generator: Any) -> tuple[Any, Any]:
+    return generator.dropout(dense(input), keep)  # type: ignore[no-any-return]  # a pair of arrays
 
 
 # --- pooling ------------------------------------------------------------------------------------------------------
@@ -310,7 +354,21 @@ for _n in (1, 2, 3):
     KERNELS[f"max_pool{_n}d"], KERNELS[f"avg_pool{_n}d_windows"] = _max_pool, _avg_pool
 
 
-# --- scattering ---------------------------------------------------------------------------------------------------
+# --- embedding ----------------------------------------------------------------------------------------------------
+
+_BY_SIZE = {2: "short", 4: "int", 8: "long long"}
+
+
+@kernel
+def embedding(weight: Any, indices: Any, padding_idx: int = -1, by_frequency: bool = False) -> Any:
+    """The rows of a table."""
+    if weight.itemsize not in _BY_SIZE:
+        return cupy.take(weight, indices, axis=0)
+    weight, indices, width = dense(weight), dense(indices.astype(np.int64, copy=False)), weight.shape[1]
+    made = cupy.empty((*indices.shape, width), weight.dtype)
+    sizes = np.int64(made.size), np.int64(width), np.int64(weight.shape[0])
+    launch(f"take_rows<{_BY_SIZE[weight.itemsize]}>", made.size, (weight, indices, made, *sizes))
+    return made
 
 
 @kernel
@@ -322,56 +380,3 @@ def sum_rows(input: Any, indices: Any, count: int) -> Any:
     indices = dense(indices.astype(np.int64, copy=False))
     launch(f"sum_rows<{real(input)}>", input.size, (input, indices, made, np.int64(input.size), np.int64(width)))
     return made.astype(given, copy=False)
-
-
-def _add_at(target: Any, where: Any, values: Any) -> None:
-    """``target[where] += values``, all of those that meet; signed 64-bit integers as unsigned, which add alike."""
-    if target.dtype == np.int64:
-        target, values = target.view(np.uint64), cupy.ascontiguousarray(values).view(np.uint64)
-    cupyx.scatter_add(target, where, values)
-
-
-@kernel
-def index_backward(input: Any, shape: Sizes, index: Any) -> Any:
-    made = cupy.zeros(shape, input.dtype)
-    _add_at(made, index, input)
-    return made
-
-
-@kernel
-def index_put_add(input: Any, values: Any, index: Any) -> Any:
-    made = input.copy()
-    _add_at(made, index, values)
-    return made
-
-
-@kernel
-def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    made = input.copy()
-    where = list(cupy.ogrid[tuple(slice(0, length) for length in index.shape)])
-    where[dim] = index
-    _add_at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
-    return made
-
-
-# --- views and copies ---------------------------------------------------------------------------------------------
-
-
-@kernel
-def permute(input: Any, dims: Sizes) -> Any:
-    return input.transpose(dims)
-
-
-@kernel
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    return input.swapaxes(dim0, dim1)
-
-
-@kernel
-def expand(input: Any, shape: Sizes) -> Any:
-    return cupy.broadcast_to(input, shape)
-
-
-@kernel
-def contiguous(input: Any) -> Any:
-    return cupy.ascontiguousarray(input)

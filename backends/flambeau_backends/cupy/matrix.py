@@ -12,7 +12,7 @@ from flambeau import backends
 
 from .kernels import kernel
 
-__all__ = ["batched_gemm", "bmm", "mm"]
+__all__ = ["batched_gemm", "bmm", "mm", "product"]
 
 # cuBLAS's numbers
 _KEEP, _TURN = 0, 1  # operations
@@ -31,7 +31,7 @@ def _layout(array: Any) -> tuple[Any, int, int]:
     return cupy.ascontiguousarray(array), _KEEP, max(columns, 1)
 
 
-def batched_gemm(a: Any, b: Any) -> Any:
+def batched_gemm(a: Any, b: Any, allow_tf32: bool) -> Any:
     """``a @ b`` for ``(batch, n, k)`` and ``(batch, k, m)`` of one dtype, multiplied in it and added up in float32.
 
     cuBLAS counts by columns, so that it is asked for the transpose: ``b' @ a'``.
@@ -44,7 +44,7 @@ def batched_gemm(a: Any, b: Any) -> Any:
     (a, turned_a, lead_a), (b, turned_b, lead_b) = _layout(a), _layout(b)
     kind = _TYPES[a.dtype.name]
     one, zero = np.array(1, np.float32), np.array(0, np.float32)
-    compute = _COMPUTE_32F_FAST_TF32 if a.dtype == np.float32 and backends.cuda.matmul.allow_tf32 else _COMPUTE_32F
+    compute = _COMPUTE_32F_FAST_TF32 if a.dtype == np.float32 and allow_tf32 else _COMPUTE_32F
     cupy.cuda.cublas.gemmStridedBatchedEx(
         cupy.cuda.Device().cublas_handle, turned_b, turned_a, m, n, k, one.ctypes.data,
         b.data.ptr, kind, lead_b, b.strides[0] // b.itemsize, a.data.ptr, kind, lead_a, a.strides[0] // a.itemsize,
@@ -53,31 +53,33 @@ def batched_gemm(a: Any, b: Any) -> Any:
     return out
 
 
-def _product(a: Any, b: Any) -> Any:
+def product(a: Any, b: Any, allow_tf32: bool | None = None) -> Any:
+    """``a @ b``; whether float32 may be rounded to TF32 is for ``flambeau.backends.cuda.matmul`` to say, unless told."""
     if a.dtype != b.dtype or a.dtype.name not in _TYPES:
         return cupy.matmul(a, b)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a3 = cupy.broadcast_to(a, (*lead, *a.shape[-2:])).reshape(prod(lead), *a.shape[-2:])
     b3 = cupy.broadcast_to(b, (*lead, *b.shape[-2:])).reshape(prod(lead), *b.shape[-2:])
-    return batched_gemm(a3, b3).reshape(*lead, a.shape[-2], b.shape[-1])
+    allowed = backends.cuda.matmul.allow_tf32 if allow_tf32 is None else allow_tf32
+    return batched_gemm(a3, b3, allowed).reshape(*lead, a.shape[-2], b.shape[-1])
 
 
 @kernel
 def mm(input: Any, mat2: Any) -> Any:
-    return _product(input, mat2)
+    return product(input, mat2)
 
 
 @kernel
 def bmm(input: Any, mat2: Any) -> Any:
-    return _product(input, mat2)
+    return product(input, mat2)
 
 
 @kernel
 def addmm(bias: Any, input: Any, mat2: Any) -> Any:
-    return _product(input, mat2) + bias
+    return product(input, mat2) + bias
 
 
 @kernel
 def linear(bias: Any, input: Any, weight: Any) -> Any:
     rows = input.reshape(-1, input.shape[-1])
-    return _product(rows, weight.T).reshape(*input.shape[:-1], weight.shape[0]) + bias
+    return product(rows, weight.T).reshape(*input.shape[:-1], weight.shape[0]) + bias

@@ -13,7 +13,7 @@ from cupy.cuda import memory, runtime
 
 from flambeau import OutOfMemoryError
 
-__all__ = ["Counter", "Memory"]
+__all__ = ["Counter", "Figures", "Memory"]
 
 GRAIN = 512  # bytes that CuPy's pools round sizes up to
 
@@ -42,7 +42,7 @@ class Counter:
             self.allocated = self.freed = 0
 
 
-class _Figures:
+class Figures:
     """The statistics of one device, or of page-locked host memory."""
 
     names = ("allocated_bytes", "requested_bytes", "reserved_bytes", "allocation", "segment")
@@ -82,7 +82,7 @@ class _Figures:
 class _Segment(memory.BaseMemory):  # type: ignore[misc]
     """Memory that a pool has taken from the device."""
 
-    def __init__(self, size: int, figures: _Figures) -> None:
+    def __init__(self, size: int, figures: Figures) -> None:
         self.size, self.device_id = size, runtime.getDevice()
         self.ptr = runtime.malloc(size) if size else 0
         self._figures = figures
@@ -97,7 +97,7 @@ class _Segment(memory.BaseMemory):  # type: ignore[misc]
 class _Block(memory.BaseMemory):  # type: ignore[misc]
     """Memory that an array occupies: what a pool gave, and its entry in the statistics."""
 
-    def __init__(self, inner: Any, size: int, figures: _Figures) -> None:
+    def __init__(self, inner: Any, size: int, figures: Figures) -> None:
         self.size, self.ptr, self.device_id = size, inner.ptr, inner.device_id
         self._inner, self._figures = inner, figures
         self._amounts = {"allocated_bytes": -(-size // GRAIN) * GRAIN, "requested_bytes": size, "allocation": 1}
@@ -112,8 +112,7 @@ class Memory:
     """The part of the backend that is about memory."""
 
     def __init__(self) -> None:
-        self._figures: defaultdict[int, _Figures] = defaultdict(_Figures)
-        self._host_figures = _Figures()
+        self._figures: defaultdict[int, Figures] = defaultdict(Figures)
         self._fractions: dict[int, float] = {}
         self._lent: dict[int, Any] = {}  # by address: memory that other libraries use
         self._pool = self.create_pool()
@@ -185,12 +184,6 @@ class Memory:
 
     def reset_memory_stats(self, index: int, what: str) -> None:
         self._figures[index].reset(what)
-
-    def host_memory_stats(self) -> dict[str, int]:
-        return self._host_figures.report()
-
-    def reset_host_memory_stats(self, what: str) -> None:
-        self._host_figures.reset(what)
 
     def memory_info(self, index: int) -> tuple[int, int]:
         with cupy.cuda.Device(index):

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .kernels import dense, in_place, real
+from .kernels import dense, formula, real
 from .source import launch, pointer
 
 __all__ = ["adam_step", "sgd_step"]
 
 
-@in_place
+@formula
 def sgd_step(
     param: Any,
     grad: Any,
@@ -32,7 +32,7 @@ def sgd_step(
     launch(f"sgd_step<{real(param)}>", param.size, (param, dense(grad), pointer(buffer), np.int64(param.size), *numbers, *flags))
 
 
-@in_place
+@formula
 def adam_step(
     param: Any,
     grad: Any,

@@ -166,6 +166,13 @@ class Generator:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
         return self._draw(shape, np.float32, "BERNOULLI", p).astype(dtype, copy=False)
 
+    def dropout(self, input: Any, keep: float) -> tuple[Any, Any]:
+        """The input with each element dropped or scaled, and what it was multiplied by."""
+        out, noise = cupy.empty_like(input), cupy.empty_like(input)
+        name = "double" if input.dtype == np.float64 else "float"
+        self._run(f"dropout<{name}>", input.size, _WORDS, out, input, noise, np.float32(keep))
+        return out, noise
+
     def integers(self, shape: Shape, dtype: Any, low: int | None = None, high: int | None = None) -> Any:
         """Integers on ``[low, high)``; without ``high`` up to the dtype's largest, without ``low`` from 0."""
         dtype = np.dtype(dtype)

@@ -20,6 +20,8 @@ _REAL = ("float", "double")
 _BY_TYPE = (
     "cross_entropy",
     "cross_entropy_backward",
+    "nll_loss_backward",
+    "dropout",
     "max_pool",
     "max_pool_backward",
     "avg_pool",
@@ -30,6 +32,7 @@ _BY_TYPE = (
 )
 INSTANCES: tuple[str, ...] = (
     *(f"{name}<{real}>" for name in _BY_TYPE for real in _REAL),
+    *(f"take_rows<{name}>" for name in ("short", "int", "long long")),
     *(f"{name}<{real}, {log}>" for name in ANY_BLOCK for real in _REAL for log in ("false", "true")),
     *(f"draw<{real}, {shape}>" for real in _REAL for shape in ("UNIFORM", "NORMAL", "BERNOULLI", "EXPONENTIAL")),
     *(f"draw_integers<{wide}>" for wide in ("false", "true")),

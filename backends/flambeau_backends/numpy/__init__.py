@@ -28,16 +28,17 @@ from . import (  # noqa: F401
     memory,
     threads,
 )
+from .namespace import namespace
 
 __all__ = ["NumpyBackend"]
 
 
 class NumpyBackend(Backend):
-    """Arrays are ``numpy.ndarray``; ``xp`` is NumPy itself, which follows the array API standard."""
+    """Arrays are ``numpy.ndarray``; ``xp`` is NumPy's namespace, which follows the array API standard."""
 
     name = "numpy"
     device_type = "cpu"
-    xp = np
+    xp = namespace
     array_type = np.ndarray
     inplace_kernels = kernels.INPLACE
 
@@ -89,6 +90,9 @@ class NumpyBackend(Backend):
             with np.errstate(invalid="ignore"):
                 return array.astype(raw_dtype)
         return array.astype(raw_dtype)
+
+    def reinterpret(self, array: Any, wanted: dtypes.dtype) -> Any:
+        return array.view(self.dtypes[wanted])
 
     def copy(self, array: Any) -> Any:
         return array.copy(order="K")

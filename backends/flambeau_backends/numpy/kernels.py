@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.arithmetic import integer_pow
 from flambeau.settings import preserve_format
 
 from .pieces import select
@@ -121,6 +122,22 @@ def kernel(function: Kernel) -> Kernel:
 @kernel
 def round_(input: Any) -> Any:
     return input.copy() if input.dtype.kind in "iu" else np.rint(input)
+
+
+@kernel
+def pow_(input: Any, other: Any) -> Any:
+    try:
+        return np.power(input, other)
+    except ValueError:  # integers to negative powers
+        return integer_pow(np, input, other)
+
+
+@kernel
+def sign(input: Any) -> Any:
+    return input.copy() if input.dtype.kind == "b" else np.sign(input)
+
+
+KERNELS["sgn"] = sign
 
 
 # --- reductions ---------------------------------------------------------------------------------------------------
@@ -247,13 +264,18 @@ def addmm(bias: Any, input: Any, mat2: Any) -> Any:
 # --- indexing -----------------------------------------------------------------------------------------------------
 
 
-@kernel
-def index(input: Any, index: Any) -> Any:
+def _look(input: Any, index: Any) -> Any:
     return input[index]
 
 
 for _name in ("select", "slice", "unsqueeze", "alias"):
-    KERNELS[f"getitem_{_name}"] = index
+    KERNELS[f"getitem_{_name}"] = _look
+
+
+@kernel
+def index(input: Any, index: Any) -> Any:
+    made = input[index]
+    return made if made.flags.c_contiguous else np.ascontiguousarray(made)  # NumPy keeps the order of the input
 
 
 @kernel
@@ -265,7 +287,7 @@ def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
 
 @kernel
 def setitem(input: Any, value: Any, index: Any) -> Any:
-    made = input.copy()
+    made = np.array(input)  # a copy, and an array even of one number
     made[index] = value
     return made
 
@@ -301,10 +323,12 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 
 def _argsort(input: Any, dim: int, descending: bool) -> Any:
     """A stable order either way; NaN counts as the largest."""
+    if input.dtype.kind == "V":  # bfloat16's own order has no place for NaN
+        input = input.astype(np.float32)
     if not descending:
         return np.argsort(input, axis=dim, kind="stable")
     backwards = np.argsort(np.flip(input, dim), axis=dim, kind="stable")
-    return np.flip(input.shape[dim] - 1 - backwards, dim)
+    return np.ascontiguousarray(np.flip(input.shape[dim] - 1 - backwards, dim))
 
 
 @kernel
@@ -315,7 +339,7 @@ def sort(input: Any, dim: int, descending: bool) -> Any:
 
 @kernel
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
-    where = _argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)]
+    where = np.ascontiguousarray(_argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)])
     return np.take_along_axis(input, where, axis=dim), where
 
 

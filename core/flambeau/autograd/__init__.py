@@ -111,7 +111,7 @@ def grad(
         given = dict(inputs)
         found = grad(outputs, tuple(given.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
                      is_grads_batched, materialize_grads)  # fmt: skip
-        return dict(zip(given, found, strict=True))  # type: ignore[return-value]
+        return dict(zip(given, found, strict=True))  # type: ignore[return-value]  # a dict for a dict
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
                       "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
@@ -176,7 +176,7 @@ def _inputs(what: str, inputs: Any) -> tuple[Any, ...]:
 def _zeros_like(input: Any, requires_grad: bool) -> Tensor:
     if isinstance(input, graph.GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return input.new_zeros(input.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    return input.new_zeros(input.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]  # ``input`` is Any
 
 
 def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:

@@ -8,12 +8,14 @@ decreasing order of ``seq``; a heap keeps the graph's depth out of Python's stac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from ..devices import Kind
+from ..devices import Kind, guards
 from .anomaly import check_nan, warn_of
+from .hooking import after_accumulation, call_node_hooks, call_tensor_hooks
 from .modes import _grad
 from .node import AccumulateGrad, Node, Output, running, survey
 from .saved import anomaly, unpack_array, unpack_tensor
@@ -45,22 +47,25 @@ def run(
     for _, gradient in roots:
         if type(gradient._kind) is not Kind:  # batched
             tensors = True
-    task = Task(tensors, create_graph, retain_graph)
+    task = (GuardedTask if guards["wanted"] else Task)(tensors, create_graph, retain_graph)
     if inputs is not None or survey["wanted"]:
         task.survey([edge for edge, _ in roots], inputs, capture)
+        for each in () if capture else inputs or ():
+            if not isinstance(each, tuple):  # a GradientEdge has no place for a gradient
+                each.retain_grad()
     previous = _grad.get()
     _grad.set(create_graph)
     token = current_task.set(task)
     try:
         for edge, gradient in roots:
             task.deliver(edge, gradient if tensors else gradient._array)
-        if tensors or task.surveyed or anomaly["enabled"]:
+        if tensors or task.surveyed or anomaly["enabled"] or guards["wanted"]:
             task.drain_carefully()
         else:
             task.drain()
         if capture:
             return task.captured(inputs or ())
-        task.finish(inputs or ())
+        task.finish()
         return None
     finally:
         current_task.reset(token)
@@ -69,13 +74,13 @@ def run(
 
 def run_scalar(output: Tensor, retain_graph: bool) -> None:
     """``run`` from one recorded output of one element, on arrays, to all leaves: what a training step asks for."""
-    if survey["wanted"] or anomaly["enabled"] or tangents["levels"]:
+    if survey["wanted"] or anomaly["enabled"] or tangents["levels"] or guards["wanted"]:
         run([(output._node, output._kind.one)], retain_graph=retain_graph)
         return
     task = Task(False, False, retain_graph)
     task.alone = True
     task.drain(output._node, output._kind.one._array)
-    task.finish(())
+    task.finish()
 
 
 class Task:
@@ -121,6 +126,8 @@ class Task:
             for node in nodes:
                 if any(edge in targets or _node_of(edge) in needed for edge in node.edges if edge is not None):
                     needed.add(node)
+            if not capture:  # an input that is no leaf keeps its gradient as its node runs
+                needed.update(each for each in map(_node_of, targets) if isinstance(each, Node))
             nodes = [each for each in nodes if each in needed]
             self.targets, self.needed = targets, needed
         for node in nodes:
@@ -220,7 +227,7 @@ class Task:
 
     def is_needed(self, edge: Any) -> bool:
         """Whether the pass has to go on along this edge."""
-        return self.needed is None or edge in self.targets or _node_of(edge) in self.needed  # type: ignore[operator]
+        return self.needed is None or edge in self.targets or _node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
 
     def count_down(self, node: Node) -> None:
         """A node has run: finish the leaves that nothing more can come to."""
@@ -233,7 +240,7 @@ class Task:
 
     # --- at the end ---
 
-    def finish(self, inputs: Sequence[Any]) -> None:
+    def finish(self) -> None:
         """Add the gradients that have arrived to the ``grad`` of their tensors."""
         leaves, targets = self.leaves, self.targets
         while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
@@ -247,10 +254,6 @@ class Task:
                 self.with_modes(self.finish_leaf, leaf, gradient)
             else:
                 self.finish_leaf(leaf, gradient)
-        for each in inputs:
-            edge = edge_of(each)
-            if edge is not each and edge in self.caught:
-                accumulate(each, self.caught[edge], self.create_graph)
 
     def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
         if leaf._has_hooks:
@@ -258,7 +261,7 @@ class Task:
             accumulator = leaf.__dict__.get("_accumulator")
             if accumulator is not None and accumulator.hooks is not None:
                 gradient = self.before(accumulator, gradient)
-        if self.targets is None or leaf in self.targets:
+        if gradient is not None and (self.targets is None or leaf in self.targets):
             accumulate(leaf, gradient, self.create_graph)
 
     def captured(self, inputs: Sequence[Any]) -> list[Any]:
@@ -284,18 +287,23 @@ class Task:
 
     def step(self, node: Node, gradient: Any) -> Sequence[Any]:
         """Run one node, with all that may be asked of it: hooks first, inputs that are wanted caught, hooks after."""
+        needed = self.needed is None or node in self.needed
+        if self.capture and needed:
+            self.catch(node, gradient)
         if node.hooks is not None:
             gradient = self.before_tensors(node, node.hooks, gradient)
-        if self.targets is not None:
+        if not needed:  # the pass ends here: the hooks of the tensor have their say in what is caught
             self.catch(node, gradient)
-            if node not in self.needed:  # type: ignore[operator]
-                return ()
+            return ()
         if node.hooks is not None and node.hooks.pre:
             gradient = self.before(node, gradient)
+            if gradient is None:
+                return ()
+        given = tuple(self.wrapped(node, gradient)) if node.hooks is not None and node.hooks.post else ()
         if node.outputs is not None:
             gradient = self.fill_missing(node, gradient)
         if node.takes_tensors or node.hooks is not None or anomaly["enabled"]:
-            return self.apply_carefully(node, gradient)
+            return self.apply_carefully(node, gradient, given)
         if self.tensors:
             return node.apply(_recorded_functions(), gradient, unpack_tensor)
         return node.apply(node.kind.F, gradient, unpack_array)
@@ -328,7 +336,7 @@ class Task:
         """The hooks of the node's output tensors, and those tensors' own ``grad``, where it is retained."""
         gradients = self.wrapped(node, gradient)
         for index, table in hooks.tensor.items():
-            gradients[index] = call_hooks(table.values(), gradients[index])
+            gradients[index] = call_tensor_hooks(table.values(), gradients[index])
         for index, reference in hooks.retain.items():
             tensor = reference()
             if tensor is not None and gradients[index] is not None:
@@ -339,27 +347,22 @@ class Task:
         """The node's own pre-hooks."""
         assert node.hooks is not None
         gradients = self.wrapped(node, gradient)
-        for hook in list(node.hooks.pre.values()):
-            replaced = hook(tuple(gradients))
-            if replaced is not None:
-                gradients = list(replaced) if isinstance(replaced, (tuple, list)) else [replaced]
-        return self.unwrapped(node, gradients)
+        return self.unwrapped(node, list(call_node_hooks(node.hooks.pre, gradients)))
 
     def hooked(self, leaf: Tensor, gradient: Any) -> Any:
         """The hooks of a leaf, on its complete gradient."""
         table = leaf.__dict__.get("_hooks")
         if not table:
             return gradient
-        seen = call_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._kind))
+        seen = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._kind))
         return seen if self.tensors else seen._array
 
-    def apply_carefully(self, node: Node, gradient: Any) -> Sequence[Any]:
-        """``apply``, for a node that works on Tensors, has hooks, or is watched by anomaly mode."""
-        given = self.wrapped(node, gradient) if node.takes_tensors or node.hooks is not None else []
+    def apply_carefully(self, node: Node, gradient: Any, given: tuple[Any, ...]) -> Sequence[Any]:
+        """``apply``, for a node that works on Tensors, has hooks, or is watched by anomaly mode; ``given`` is for post-hooks."""
         token = running.set(node)
         try:
             if node.takes_tensors:
-                made: Sequence[Any] = node.apply(_recorded_functions(), given, unpack_tensor)
+                made: Sequence[Any] = node.apply(_recorded_functions(), self.wrapped(node, gradient), unpack_tensor)
             elif self.tensors:
                 made = node.apply(_recorded_functions(), gradient, unpack_tensor)
             else:
@@ -374,21 +377,8 @@ class Task:
         if anomaly["enabled"] and anomaly["check_nan"]:
             check_nan(node, made)
         if node.hooks is not None and node.hooks.post:
-            made = self.after(node, made, tuple(given))
+            made = call_node_hooks(node.hooks.post, (*made, *[None] * (len(node.edges) - len(made))), given)
         return made if self.tensors else [None if each is None else each._array for each in made]
-
-    def after(self, node: Node, made: Sequence[Any], given: tuple[Any, ...]) -> Sequence[Any]:
-        """The node's post-hooks."""
-        assert node.hooks is not None
-        made = tuple(made) + (None,) * (len(node.edges) - len(made))
-        for hook in list(node.hooks.post.values()):
-            replaced = hook(made, given)
-            if replaced is not None:
-                made = tuple(replaced) if isinstance(replaced, (tuple, list)) else (replaced,)
-                if len(made) != len(node.edges):
-                    raise RuntimeError(f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(made)}, "
-                                       f"but expected {len(node.edges)})")  # fmt: skip
-        return made
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:
         """The node's gradients as a list of Tensors, which a hook may write to."""
@@ -405,31 +395,27 @@ class Task:
         return gradients if node.outputs is not None else gradients[0]
 
 
+class GuardedTask(Task):
+    """A pass over several devices, one of which is current: what concerns a gradient is done on its device."""
+
+    def deliver(self, edge: Any, gradient: Any) -> None:
+        with on_device_of(kind_of_edge(edge)):
+            super().deliver(edge, gradient)
+
+    def step(self, node: Node, gradient: Any) -> Sequence[Any]:
+        with on_device_of(node.kind):
+            return super().step(node, gradient)
+
+    def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
+        with on_device_of(leaf._kind):
+            super().finish_leaf(leaf, gradient)
+
+
+def on_device_of(kind: Kind) -> AbstractContextManager[Any]:
+    return kind.backend.guard(kind.device.index or 0)
+
+
 # --- hooks and leaves ---------------------------------------------------------------------------------------------
-
-
-def call_hooks(hooks: Iterable[Callable[..., Any]], gradient: Tensor | None) -> Any:
-    """Let each hook look at the gradient (None where there is none) and replace it."""
-    from .._tensor import Tensor
-
-    for hook in list(hooks):
-        replaced = hook(gradient)
-        if replaced is not None:
-            if not isinstance(replaced, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
-            if gradient is None:
-                raise RuntimeError("can't replace a None gradient with a non-None value")
-            if replaced._array.shape != gradient._array.shape:
-                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
-            if replaced._kind.dtype is not gradient._kind.dtype:
-                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value (was {gradient.type()} got "
-                                   f"{replaced.type()})")  # fmt: skip
-            gradient = replaced
-    return gradient
-
-
-def _name_of(hook: Callable[..., Any]) -> str:
-    return getattr(hook, "__name__", "<unknown>")
 
 
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
@@ -438,25 +424,25 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     if create_graph:
         leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:
-        gradient = getattr(gradient, "_array", gradient)  # a pass on Tensors need not record
+        if hasattr(gradient, "_kind"):  # a pass on Tensors need not record
+            gradient = gradient._array
         if grad is None:
             leaf._grad = _copied(gradient, kind)
         elif grad._requires_grad:
             leaf._grad = as_tensor(grad._array + gradient, kind)
         else:
-            grad._array += gradient
-            grad._bump_version()
+            _add_in_place(grad, gradient)
     if leaf._has_hooks:
-        _after_accumulation(leaf)
+        after_accumulation(leaf)
 
 
-def _after_accumulation(leaf: Tensor) -> None:
-    for hook in list((leaf.__dict__.get("_post_accumulate_hooks") or {}).values()):
-        hook(leaf)
-    accumulator = leaf.__dict__.get("_accumulator")
-    if accumulator is not None and accumulator.hooks is not None:
-        for hook in list(accumulator.hooks.post.values()):
-            hook((), (leaf._grad,))
+def _add_in_place(grad: Tensor, gradient: Any) -> None:
+    """Add to the memory of a gradient, which other tensors may share."""
+    if grad._kind.backend.mutable:
+        grad._array += gradient
+    else:
+        (grad._storage or grad._own_storage()).replace(grad, grad._array + gradient)
+    grad._bump_version()
 
 
 def as_tensor(array: Any, kind: Kind) -> Tensor:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import engine
@@ -36,7 +37,8 @@ class Level:
         self.members: list[weakref.ref[Tensor]] = []
 
 
-levels: list[Level] = []  # open levels, innermost last
+_levels: ContextVar[tuple[Level, ...]] = ContextVar("forward_levels", default=())
+levels = _levels.get  # those that are open in this thread, innermost last
 
 
 def open_level() -> Level:
@@ -44,7 +46,7 @@ def open_level() -> Level:
     from ..op import leave_fast_path
 
     level = Level()
-    levels.append(level)
+    _levels.set((*levels(), level))
     _open["levels"] += 1
     leave_fast_path()
     return level
@@ -54,7 +56,9 @@ def close_level(level: Level) -> None:
     """Close the innermost level; its tangents are gone."""
     from ..op import return_to_fast_path
 
-    assert levels.pop() is level
+    *outer, innermost = levels()
+    assert innermost is level
+    _levels.set(tuple(outer))
     _open["levels"] -= 1
     return_to_fast_path()
     for reference in level.members:
@@ -79,7 +83,7 @@ def enter_dual_level() -> int:
     Raises:
         RuntimeError: one is open already.
     """
-    if levels:
+    if levels():
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     open_level()
     return 0
@@ -87,11 +91,11 @@ def enter_dual_level() -> int:
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level; all tangents are gone."""
-    if level is not None and level != len(levels) - 1:
+    if level is not None and level != len(levels()) - 1:
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
-    if not levels:
+    if not levels():
         raise RuntimeError("Dual level must be a positive number.")
-    close_level(levels[-1])
+    close_level(levels()[-1])
 
 
 class dual_level(Mode):
@@ -119,19 +123,19 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         RuntimeError: no level is open, shapes differ, or one of the two is a dual already.
         ValueError: one of the two is not floating-point or complex.
     """
-    if not levels:
+    if not levels():
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "
                            "first.")
     for what, each in (("primal", tensor), ("tangent", tangent)):
         if not (each.is_floating_point() or each.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
-    innermost = levels[-1]
+    innermost = levels()[-1]
     if tangent_of(tensor, innermost) is not None:
         raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
-                           f"{len(levels) - 1} is not supported.")  # fmt: skip
+                           f"{len(levels()) - 1} is not supported.")  # fmt: skip
     if tangent_of(tangent, innermost) is not None:
         raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level"
-                           f"{len(levels) - 1} is not supported.")  # fmt: skip
+                           f"{len(levels()) - 1} is not supported.")  # fmt: skip
     dual: Tensor = tensor.view_as(tensor)
     set_tangent(dual, innermost, tangent)
     return dual
@@ -139,10 +143,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent of a dual tensor."""
-    tangent = tangent_of(tensor, levels[-1]) if levels else None
+    tangent = tangent_of(tensor, levels()[-1]) if levels() else None
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(primal_of(tensor, levels[-1]), tangent)
+    return UnpackedDualTensor(primal_of(tensor, levels()[-1]), tangent)
 
 
 # --- tangents -----------------------------------------------------------------------------------------------------
@@ -187,7 +191,7 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
 
 def copy_tangents(source: Tensor, target: Tensor) -> None:
     """Let ``target``, which has the value of ``source``, have its tangents too."""
-    for level in levels:
+    for level in levels():
         tangent = tangent_of(source, level)
         if tangent is not None:
             set_tangent(target, level, tangent)
@@ -204,7 +208,7 @@ def innermost_level(tensors: Sequence[Any]) -> Level | None:
     """The innermost level of which any of the tensors has a tangent."""
     from .._tensor import Tensor
 
-    for level in reversed(levels):
+    for level in reversed(levels()):
         if any(isinstance(each, Tensor) and tangent_of(each, level) is not None for each in tensors):
             return level
     return None
@@ -218,17 +222,17 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
 
     found = [tangent_of(each, level) if isinstance(each, Tensor) else None for each in tensors]
     held = [(each.__dict__["_tangents"], tangent) for each, tangent in zip(tensors, found, strict=True) if tangent is not None]
-    outermost = level is levels[0]
+    hidden = len(levels()) if level is levels()[0] else 0
     for table, _ in held:
         table[level] = None
-    if outermost:  # nothing that is computed meanwhile has tangents
-        inner, _open["levels"] = _open["levels"], 0
+    if hidden:  # the outermost: nothing that this thread computes meanwhile has tangents
+        _open["levels"] -= hidden
         return_to_fast_path()
     try:
         yield found
     finally:
-        if outermost:
-            _open["levels"] = inner
+        if hidden:
+            _open["levels"] += hidden
             leave_fast_path()
         for table, tangent in held:
             table[level] = tangent
@@ -255,7 +259,7 @@ def along(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
     level = innermost_level([tensor])
     if level is None:
         return function(tensor)
-    return propagate(  # type: ignore[no-any-return]
+    return propagate(  # type: ignore[no-any-return]  # what ``function`` returns
         level, [tensor], lambda: along(function, tensor), lambda given, result: [along(function, given[0])]
     )
 
@@ -324,7 +328,7 @@ def _blank(result: Tensor) -> Tensor:
 
 def overwrite(target: Tensor, source: Tensor) -> None:
     """``target`` was overwritten with the value of ``source``: give it the tangents of ``source``."""
-    for level in levels:
+    for level in levels():
         new, old = tangent_of(source, level), tangent_of(target, level)
         if new is None and old is None:
             continue

@@ -11,14 +11,14 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ..batching.levels import Level, active, levels_of
+from ..batching.levels import active, in_transform
 from ..hooks import RemovableHandle
 from . import engine, forward_ad
 from .modes import _grad, no_grad
 from .node import RELEASED, Node, Output, next_seq, remember_trace
-from .saved import check_saved, unpack_tensor
+from .saved import SavedTensor, check_saved, unpack_tensor
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -49,7 +49,7 @@ class Function:
     tensor(12.)
     """
 
-    generate_vmap_rule = False  # accepted; every Function made of operations can be batched
+    generate_vmap_rule = False  # whether the forward, being made of operations, may be batched as it is
     boxed_grads_call = False  # whether backward takes its gradients as one list, which it may empty as it goes
     clear_saved_tensors_on_access = False  # whether saved tensors are let go once backward has asked for them
 
@@ -166,6 +166,13 @@ class Function:
 
     saved_variables = saved_tensors
 
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        node = self._own_node()
+        if self._saved is RELEASED:
+            check_saved(RELEASED, node)
+        return tuple(SavedTensor(node, self, "_saved", position) for position in range(len(self._saved)))
+
     def maybe_clear_saved_tensors(self) -> None:
         """Let the saved tensors go, if ``clear_saved_tensors_on_access`` asks for it."""
         if self.clear_saved_tensors_on_access:
@@ -215,7 +222,7 @@ class FunctionNode(Node):
     saves = ("ctx",)
 
     @property
-    def keeps_none(self) -> bool:  # type: ignore[override]
+    def keeps_none(self) -> bool:  # type: ignore[override]  # a property here
         return not self.ctx.materialize_grads
 
     def release(self) -> None:
@@ -270,7 +277,7 @@ def _bound(ctx: Function, name: str) -> Callable[..., Any]:
     """A user's function with the context filled in, be it a static or an ordinary method."""
     if isinstance(inspect.getattr_static(ctx, name), staticmethod):
         return functools.partial(getattr(ctx, name), ctx)
-    return getattr(ctx, name)  # type: ignore[no-any-return]
+    return getattr(ctx, name)  # type: ignore[no-any-return]  # a user's attribute
 
 
 def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
@@ -291,10 +298,17 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
 
 def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the operation, with the tangents that its ``jvp`` computes where an argument has any."""
+    if in_transform():
+        from ..batching.functions import check_transformable
+
+        check_transformable(type(ctx))
     level = forward_ad.innermost_level(args) if engine.tangents["levels"] else None
     if level is None:
-        batch = _batch_of(ctx, args) if active else None
-        return _run(ctx, args, kwargs) if batch is None else _run_batched(ctx, batch, args)
+        if active():
+            from ..batching.functions import call_in_batch
+
+            return call_in_batch(type(ctx), args, lambda: _run(ctx, args, kwargs))
+        return _run(ctx, args, kwargs)
     return forward_ad.propagate(
         level, args, lambda: _call(ctx, args, kwargs), lambda given, result: _tangents(ctx, args, given, result)
     )
@@ -315,43 +329,6 @@ def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: An
         raise RuntimeError(f"{type(ctx).__name__}'s jvp function returned an incorrect number of forward gradients (expected "
                            f"{len(results)}, got {len(derived)})")  # fmt: skip
     return [tangent if isinstance(each, Tensor) else None for each, tangent in zip(results, derived, strict=True)]
-
-
-class VmapInfo(NamedTuple):
-    """What a ``vmap`` static method is told of the batch."""
-
-    batch_size: int
-    randomness: str
-
-
-def _batch_of(ctx: Function, args: tuple[Any, ...]) -> Level | None:
-    """The innermost batch that an argument is in, if the Function has a rule of its own for batches."""
-    from .._tensor import Tensor
-
-    if type(ctx).vmap is Function.vmap:
-        return None
-    if type(ctx).generate_vmap_rule:
-        raise RuntimeError(f"You tried to vmap over {type(ctx).__name__}, but it has both generate_vmap_rule=True and an "
-                           "overriden vmap staticmethod. Please set generate_vmap_rule=False or delete the overriden vmap "
-                           "staticmethod to avoid ambiguity. For more details, please see "
-                           "https://pytorch.org/docs/main/notes/extending.func.html")  # fmt: skip
-    levels = [level for each in args if isinstance(each, Tensor) for level in levels_of(each._kind)]
-    return max(levels, key=lambda each: each.number, default=None)
-
-
-def _run_batched(ctx: Function, level: Level, args: tuple[Any, ...]) -> Any:
-    """Call the user's ``vmap`` with the whole batch in sight."""
-    from .._tensor import Tensor
-    from ..batching.kinds import add_level, drop_level
-
-    inside = [isinstance(each, Tensor) and level in levels_of(each._kind) for each in args]
-    shown = [drop_level(each, level, 0) if hidden else each for each, hidden in zip(args, inside, strict=True)]
-    in_dims = tuple(0 if hidden else None for hidden in inside)
-    output, out_dims = type(ctx).vmap(VmapInfo(level.size, level.randomness), in_dims, *shown)
-    if not isinstance(output, tuple):
-        return output if out_dims is None else add_level(output, level, out_dims)
-    dims = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(output)
-    return tuple(each if dim is None else add_level(each, level, dim) for each, dim in zip(output, dims, strict=True))
 
 
 def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -440,7 +417,7 @@ def _modified(tensor: Tensor, edge: Output | None) -> None:
 
 def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: int, constant: bool) -> Tensor:
     from .._tensor import alias
-    from ..inplace import IN_CUSTOM_FUNCTION
+    from ..storage import IN_CUSTOM_FUNCTION
 
     if is_input:  # another face of the input: the input itself must keep its history
         parent, tensor = tensor, alias(tensor)
@@ -541,13 +518,13 @@ class NestedIOFunction(Function):
         flat = super().__call__(*_tensors_in(nested))
         return _nested_like(self._nested_output, iter(flat if isinstance(flat, tuple) else (flat,)))
 
-    def forward(self, *args: Any) -> Any:  # type: ignore[override]
+    def forward(self, *args: Any) -> Any:  # type: ignore[override]  # without a context
         result = self.forward_extended(*self._nested_input)
         self._nested_output = result
         del self._nested_input
         return tuple(_tensors_in(result))
 
-    def backward(self, *gradients: Any) -> Any:  # type: ignore[override]
+    def backward(self, *gradients: Any) -> Any:  # type: ignore[override]  # without a context
         result = self.backward_extended(*_as_tuple(_nested_like(self._nested_output, iter(gradients))))
         return tuple(_tensors_in(result, keep_none=True))
 

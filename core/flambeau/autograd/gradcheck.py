@@ -146,9 +146,9 @@ def gradgradcheck(
 
 
 # PyTorch 0.2 is called as ``gradcheck.gradcheck(...)`` after ``from torch.autograd import gradcheck``.
-gradcheck.gradcheck = gradcheck  # type: ignore[attr-defined]
-gradcheck.gradgradcheck = gradgradcheck  # type: ignore[attr-defined]
-gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]
+gradcheck.gradcheck = gradcheck  # type: ignore[attr-defined]  # a function has attributes
+gradcheck.gradgradcheck = gradgradcheck  # type: ignore[attr-defined]  # a function has attributes
+gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]  # a function has attributes
 
 
 # --- small helpers ------------------------------------------------------------------------------------------------

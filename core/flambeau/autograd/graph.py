@@ -6,14 +6,14 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..hooks import RemovableHandle
 from .engine import current_task
-from .modes import no_grad
-from .node import Node, Output, accumulator, next_seq, survey
-from .saved import SAVE_HOOKS
+from .node import Node, accumulator, survey
+from .saved import SAVE_HOOKS, pack
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -90,6 +90,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    assert mode == "any" or all(each.requires_grad for each in tensors), "Expected gradient function to be set"
     survey["wanted"] = True  # a pass has to know which gradients it is going to compute
     arrived: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
@@ -132,78 +133,24 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> Any:
-        if _refusal:
-            raise RuntimeError(_refusal[-1])
+    def __enter__(self) -> None:
+        if _refusal.get() is not None:
+            raise RuntimeError(_refusal.get())
         self._thread = threading.get_ident()
-        SAVE_HOOKS.append(self._pack)
+        SAVE_HOOKS.append(self)
 
     def __exit__(self, *exception: object) -> None:
-        SAVE_HOOKS.remove(self._pack)
+        SAVE_HOOKS.remove(self)
 
-    def _pack(self, tensor: Tensor) -> Any:
-        if threading.get_ident() != self._thread:
-            return tensor, tensor._array, tensor._version
-        version = tensor._version
-        with no_grad():
-            packed = self.pack_hook(tensor)
-        if tensor._version != version:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                               "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
-                               "open an issue if you need to perform in-place operations on the input to a pack "
-                               "hook.")  # fmt: skip
-        return (_Packed(packed, self.unpack_hook, tensor),)
+    def pack(self, tensor: Tensor) -> Any:
+        """What a node keeps of ``tensor``."""
+        if threading.get_ident() == self._thread:
+            return pack(tensor, self.pack_hook, self.unpack_hook)
+        mine = [each for each in SAVE_HOOKS if each._thread == threading.get_ident()]
+        return mine[-1].pack(tensor) if mine else (tensor, tensor._array, tensor._version)
 
 
-_refusal: list[str] = []  # why saved-tensor hooks are not allowed at present, innermost last
-
-
-class _Packed:
-    """What a hook made of a tensor, and the history to give to what it makes of it later."""
-
-    __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
-
-    def __init__(self, packed: Any, unpack_hook: Callable[[Any], Tensor], tensor: Tensor) -> None:
-        self.packed, self.unpack_hook = packed, unpack_hook
-        self.index = tensor.__dict__.get("_output_of")
-        self.node = tensor._node
-        self.leaf = weakref.ref(tensor) if tensor._requires_grad and tensor._node is None else None
-
-    def unpack(self, node: Node) -> Tensor:
-        from .._tensor import Tensor, alias
-
-        with no_grad():
-            found = self.unpack_hook(self.packed)
-        if not isinstance(found, Tensor):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                            f"{type(found).__name__}")
-        made: Tensor = alias(found)
-        if self.index is not None:
-            made._node = node if node.outputs is None else Output(node, self.index)
-        elif self.leaf is not None:
-            made._node = _relink(self.leaf(), made)
-        else:
-            made._node = self.node
-        made._requires_grad = made._node is not None
-        return made
-
-
-class AliasBackward0(Node):
-    """Leads from an unpacked tensor to the leaf that was packed."""
-
-    __slots__ = ()
-
-    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
-        return (g,)
-
-
-def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
-    if leaf is None:
-        return None
-    node = AliasBackward0()
-    node.seq, node.edges, node.hooks, node.outputs = next_seq(), (leaf,), None, None
-    node.kind, node.shape = tensor._kind, tensor._array.shape
-    return node
+_refusal: ContextVar[str | None] = ContextVar("refusal", default=None)  # why saved-tensor hooks are not allowed at present
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -229,11 +176,11 @@ class save_on_cpu(saved_tensors_hooks):
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Context in which :class:`saved_tensors_hooks` raises RuntimeError with this message."""
-    _refusal.append(error_message)
+    token = _refusal.set(error_message)
     try:
         yield
     finally:
-        _refusal.pop()
+        _refusal.reset(token)
 
 
 class _AllowMutation(saved_tensors_hooks):
@@ -242,6 +189,10 @@ class _AllowMutation(saved_tensors_hooks):
     def __init__(self) -> None:
         self.active = True
         super().__init__(lambda tensor: tensor.detach().clone(), self._unpack)
+
+    def clear(self) -> None:
+        """Let the context end here: there is no backward any more through what was recorded in it."""
+        self.active = False
 
     def _unpack(self, copy: Any) -> Any:
         assert self.active, ("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
@@ -265,14 +216,14 @@ def allow_mutation_on_saved_tensors() -> Iterator[saved_tensors_hooks]:
     >>> x.grad
     tensor([2., 2.])
     """
-    if any(isinstance(getattr(each, "__self__", None), _AllowMutation) for each in SAVE_HOOKS):
+    if any(isinstance(each, _AllowMutation) for each in SAVE_HOOKS):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     copies = _AllowMutation()
     with copies:
         try:
             yield copies
         finally:
-            copies.active = False
+            copies.clear()
 
 
 # --- settings for compilers and streams ---------------------------------------------------------------------------

@@ -35,14 +35,14 @@ class Mode:
 
     def __call__(self, function: _F) -> _F:
         if inspect.isgeneratorfunction(function):
-            return _in_mode_generator(self, function)  # type: ignore[return-value]
+            return _in_mode_generator(self, function)  # type: ignore[return-value]  # it has the signature of the function
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
                 return function(*args, **kwargs)
 
-        return in_mode  # type: ignore[return-value]
+        return in_mode  # type: ignore[return-value]  # it has the signature of the function
 
 
 def _in_mode_generator(mode: Mode, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +59,8 @@ def _in_mode_generator(mode: Mode, function: Callable[..., Any]) -> Callable[...
                 try:
                     sent, send = (yield value), generator.send
                 except GeneratorExit:
-                    generator.close()
+                    with mode.clone():
+                        generator.close()
                     raise
                 except BaseException as error:
                     sent, send = error, generator.throw
@@ -78,7 +79,7 @@ class _GradMode(Mode):
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         if callable(function):  # used bare, as @no_grad
-            self.__init__()  # type: ignore[misc]
+            self.__init__()  # type: ignore[misc]  # ``__new__`` has made something callable
             return self(function)
         return self
 
@@ -151,7 +152,7 @@ class inference_mode(Mode):
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
         if callable(mode):  # used bare, as @inference_mode
-            self.__init__()  # type: ignore[misc]
+            self.__init__()  # type: ignore[misc]  # ``__new__`` has made something callable
             return self(mode)
         return self
 

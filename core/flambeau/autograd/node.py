@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import sys
@@ -66,7 +67,8 @@ class Node:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        return self.__dict__.setdefault("_metadata", {})  # type: ignore[no-any-return]
+        made: dict[str, Any] = self.__dict__.setdefault("_metadata", {})
+        return made
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node's backward; it may return new grad_inputs."""
@@ -204,6 +206,19 @@ def remember_trace(node: Node) -> None:
         frames.pop()
     node.trace = traceback.format_list(frames)
     node.parent = running.get()
+
+
+def renamed(tensor: Tensor, name: str) -> Tensor:
+    """The tensor, whose node goes by another name: where one operation serves several of PyTorch's."""
+    node = getattr(tensor, "_node", None)  # there is none where an override gave something else
+    if isinstance(node, Node):
+        node.__class__ = _renamed(type(node), name)  # type: ignore[arg-type]  # classes are hashable
+    return tensor
+
+
+@functools.cache
+def _renamed(cls: type[Node], name: str) -> type[Node]:
+    return type(name, (cls,), {"__slots__": (), "__module__": cls.__module__})
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))

@@ -7,18 +7,21 @@ An output is held by an alias without history (``_output_of`` in its ``__dict__`
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .node import RELEASED, Node, Output
+from ..dtypes import FLOATING
+from .modes import no_grad
+from .node import RELEASED, Node, Output, next_seq
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["SAVE_HOOKS", "anomaly", "check_saved", "unpack_array", "unpack_tensor"]
+__all__ = ["SAVE_HOOKS", "SavedTensor", "anomaly", "check_saved", "pack", "saved_members", "unpack_array", "unpack_tensor"]
 
 anomaly = {"enabled": False, "check_nan": True}
-SAVE_HOOKS: list[Callable[[Any], Any]] = []  # pack functions of saved_tensors_hooks, innermost last
+SAVE_HOOKS: list[Any] = []  # the contexts of saved_tensors_hooks, innermost last
 
 
 def unpack_array(saved: Any, node: Node) -> Any:
@@ -55,8 +58,8 @@ def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> T
     tensor = wrap(array, holder._kind)
     tensor._storage = holder._storage
     if index is not None:
-        tensor._node = node if node.outputs is None else Output(node, index)
-        tensor._requires_grad = True
+        if tensor._kind.dtype.category >= FLOATING:
+            tensor._node, tensor._requires_grad = node if node.outputs is None else Output(node, index), True
     else:
         tensor._node, tensor._requires_grad = holder._node, holder._requires_grad
     return tensor
@@ -107,3 +110,138 @@ def refuse_inference() -> NoReturn:
 def short_name(node: Node) -> str:
     """The node's name as PyTorch's messages have it: ``Mul`` for ``MulBackward0``."""
     return re.sub(r"Backward\d*$", "", node.name())
+
+
+# --- hooks --------------------------------------------------------------------------------------------------------
+
+
+def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> tuple[Packed]:
+    """What a node keeps of a tensor that a hook packs away."""
+    version = tensor._version
+    with no_grad():
+        packed = pack_hook(tensor)
+    if tensor._version != version:
+        raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                           "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
+                           "open an issue if you need to perform in-place operations on the input to a pack "
+                           "hook.")  # fmt: skip
+    return (Packed(packed, unpack_hook, tensor),)
+
+
+class Packed:
+    """What a hook made of a tensor, and the history to give to what it makes of it later."""
+
+    __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
+
+    def __init__(self, packed: Any, unpack_hook: Callable[[Any], Tensor], tensor: Tensor) -> None:
+        self.packed, self.unpack_hook = packed, unpack_hook
+        self.index = tensor.__dict__.get("_output_of")
+        self.node = tensor._node
+        self.leaf = weakref.ref(tensor) if tensor._requires_grad and tensor._node is None else None
+
+    def unpack(self, node: Node) -> Tensor:
+        from .._tensor import Tensor, alias
+
+        with no_grad():
+            found = self.unpack_hook(self.packed)
+        if not isinstance(found, Tensor):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                            f"{type(found).__name__}")
+        made: Tensor = alias(found)
+        if self.index is not None:
+            made._node = node if node.outputs is None else Output(node, self.index)
+        elif self.leaf is not None:
+            made._node = _relink(self.leaf(), made)
+        else:
+            made._node = self.node
+        made._requires_grad = made._node is not None
+        return made
+
+
+class AliasBackward0(Node):
+    """Leads from an unpacked tensor to the leaf that was packed."""
+
+    __slots__ = ()
+
+    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+        return (g,)
+
+
+def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
+    if leaf is None:
+        return None
+    node = AliasBackward0()
+    node.seq, node.edges, node.hooks, node.outputs = next_seq(), (leaf,), None, None
+    node.kind, node.shape = tensor._kind, tensor._array.shape
+    return node
+
+
+class SavedTensor:
+    """One tensor that a node saved, or what hooks made of it: ``grad_fn._raw_saved_self``."""
+
+    __slots__ = ("_field", "_node", "_owner", "_position")
+
+    def __init__(self, node: Node, owner: Any, field: str, position: int | None = None) -> None:
+        self._node, self._owner, self._field, self._position = node, owner, field, position
+
+    def _value(self) -> Any:
+        value = getattr(self._owner, self._field)
+        return value if self._position is None or value is RELEASED else value[self._position]
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Let ``pack_hook(tensor)`` decide what is kept, and ``unpack_hook(packed)`` bring the tensor back."""
+        value = self._value()
+        if value is None or value is RELEASED:
+            state = "with value None is forbidden" if value is None else (
+                "after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
+                "need to access saved variables after calling backward.")  # fmt: skip
+            raise RuntimeError(f"Calling register_hooks on a saved tensor {state}")
+        if len(value) != 3:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
+                               "of hooks is allowed at a time.")  # fmt: skip
+        made: Any = pack(value[0], pack_hook, unpack_hook)
+        if self._position is not None:
+            whole = getattr(self._owner, self._field)
+            made = type(whole)([*whole[: self._position], made, *whole[self._position + 1 :]])
+        setattr(self._owner, self._field, made)
+
+    def unpack(self) -> Any:
+        """The tensor, as backward will get it."""
+        return unpack_tensor(self._value(), self._node)
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the tensor, or what a hook made of it."""
+        value = self._value()
+        return None if value is None or value is RELEASED else value[0].packed if len(value) == 1 else value[0]
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        value = self._value()
+        return value[0].unpack_hook if value is not None and len(value) == 1 and value is not RELEASED else None
+
+
+def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
+    """What a node saved in a slot, as PyTorch shows it: ``_saved_other`` and, for tensors, ``_raw_saved_other``."""
+    name = _PUBLIC_NAMES.get(field, field)
+
+    def saved(self: Node) -> Any:
+        value = getattr(self, field)
+        if not is_tensor:
+            return value
+        if type(value) is list or value == () or (type(value) is tuple and type(value[0]) is tuple):
+            return tuple(unpack_tensor(each, self) for each in value)
+        return unpack_tensor(value, self)
+
+    def raw_saved(self: Node) -> Any:
+        value = getattr(self, field)
+        if type(value) is list or value == () or (type(value) is tuple and type(value[0]) is tuple):
+            return tuple(SavedTensor(self, self, field, position) for position in range(len(value)))
+        return SavedTensor(self, self, field)
+
+    shown = {f"_saved_{name}": property(saved)}
+    return shown | {f"_raw_saved_{name}": property(raw_saved)} if is_tensor else shown
+
+
+_PUBLIC_NAMES = {"input": "self", "out": "result", "input_shape": "self_sym_sizes"}  # as PyTorch has them

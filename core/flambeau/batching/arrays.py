@@ -65,11 +65,11 @@ class BatchedArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._raw.shape[self.depth :]  # type: ignore[no-any-return]
+        return self._raw.shape[self.depth :]  # type: ignore[no-any-return]  # arrays are untyped
 
     @property
     def ndim(self) -> int:
-        return self._raw.ndim - self.depth  # type: ignore[no-any-return]
+        return self._raw.ndim - self.depth  # type: ignore[no-any-return]  # arrays are untyped
 
     @property
     def size(self) -> int:
@@ -85,19 +85,19 @@ class BatchedArray:
 
     @property
     def T(self) -> BatchedArray:
-        return self.xp.permute_dims(self, tuple(range(self.ndim))[::-1])  # type: ignore[no-any-return]
+        return self.xp.permute_dims(self, tuple(range(self.ndim))[::-1])  # type: ignore[no-any-return]  # the namespace is untyped
 
     @property
     def mT(self) -> BatchedArray:
-        return self.xp.matrix_transpose(self)  # type: ignore[no-any-return]
+        return self.xp.matrix_transpose(self)  # type: ignore[no-any-return]  # the namespace is untyped
 
     @property
     def real(self) -> BatchedArray:
-        return self.xp.real(self)  # type: ignore[no-any-return]
+        return self.xp.real(self)  # type: ignore[no-any-return]  # the namespace is untyped
 
     @property
     def imag(self) -> BatchedArray:
-        return self.xp.imag(self)  # type: ignore[no-any-return]
+        return self.xp.imag(self)  # type: ignore[no-any-return]  # the namespace is untyped
 
     def __array_namespace__(self, api_version: str | None = None) -> Namespace:
         return self.xp
@@ -353,7 +353,7 @@ class Namespace:
     # --- dtypes ---
 
     def isdtype(self, dtype: Any, kind: Any) -> bool:
-        return self.inner.isdtype(dtype, kind)  # type: ignore[no-any-return]
+        return self.inner.isdtype(dtype, kind)  # type: ignore[no-any-return]  # the namespace is untyped
 
     def result_type(self, *arrays: Any) -> Any:
         return self.inner.result_type(*(each.dtype if type(each) is BatchedArray else each for each in arrays))
@@ -434,7 +434,7 @@ class Namespace:
 
     def roll(self, x: Any, /, shift: Any, *, axis: Any = None) -> BatchedArray:
         if axis is None:
-            return self.reshape(self.roll(self.reshape(x, (-1,)), shift, axis=0), x.shape)  # type: ignore[no-any-return]
+            return self.reshape(self.roll(self.reshape(x, (-1,)), shift, axis=0), x.shape)  # type: ignore[no-any-return]  # the namespace is untyped
         return self.made(self.inner.roll(x.raw, shift, axis=self.axis(axis, x.ndim)))
 
     def repeat(self, x: Any, repeats: Any, /, *, axis: int | None = None) -> BatchedArray:
@@ -451,7 +451,7 @@ class Namespace:
 
     def take(self, x: Any, indices: Any, /, *, axis: int = 0) -> BatchedArray:
         x = self.lifted(x)
-        return x[(slice(None),) * (axis % max(x.ndim, 1)) + (indices,)]  # type: ignore[no-any-return]
+        return x[(slice(None),) * (axis % max(x.ndim, 1)) + (indices,)]  # type: ignore[no-any-return]  # the namespace is untyped
 
     def take_along_axis(self, x: Any, indices: Any, /, *, axis: int = -1) -> BatchedArray:
         hidden = self.hidden_shape([x, indices])
@@ -471,7 +471,7 @@ class Namespace:
         bounds = self.reshape(x1, (1,) * x2.ndim + x1.shape)
         values = self.expand_dims(x2, axis=x2.ndim)
         before = bounds < values if side == "left" else bounds <= values
-        return self.sum(self.astype(before, self.inner.int64), axis=-1)  # type: ignore[no-any-return]
+        return self.sum(self.astype(before, self.inner.int64), axis=-1)  # type: ignore[no-any-return]  # the namespace is untyped
 
     def diff(self, x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> BatchedArray:
         parts = [each for each in (prepend, x, append) if each is not None]
@@ -514,7 +514,7 @@ class Namespace:
         return self.inner.matmul(*self.aligned([a, b]))
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> BatchedArray:
-        return self.sum(self.conj(x1) * x2 if self.isdtype(x1.dtype, "complex floating") else x1 * x2, axis=axis)  # type: ignore[no-any-return]
+        return self.sum(self.conj(x1) * x2 if self.isdtype(x1.dtype, "complex floating") else x1 * x2, axis=axis)  # type: ignore[no-any-return]  # the namespace is untyped
 
     def tensordot(self, x1: Any, x2: Any, /, *, axes: Any = 2) -> BatchedArray:
         x1, x2 = self.lifted(x1), self.lifted(x2)
@@ -526,7 +526,7 @@ class Namespace:
         a = self.reshape(self.permute_dims(x1, (*free[0], *left)), (prod(x1.shape[each] for each in free[0]), summed))
         b = self.reshape(self.permute_dims(x2, (*right, *free[1])), (summed, prod(x2.shape[each] for each in free[1])))
         shape = tuple(x1.shape[each] for each in free[0]) + tuple(x2.shape[each] for each in free[1])
-        return self.reshape(self.matmul(a, b), shape)  # type: ignore[no-any-return]
+        return self.reshape(self.matmul(a, b), shape)  # type: ignore[no-any-return]  # the namespace is untyped
 
 
 _WITHOUT_ARRAYS = frozenset({"can_cast", "dtype", "e", "inf", "nan", "newaxis", "pi"})

@@ -21,9 +21,9 @@ from ..backend import Backend
 from ..devices import Kernels, Kind, device
 from ..op import OPS, RECORDED, op
 from .arrays import BatchedArray, Namespace, namespace
-from .levels import Level, active, levels_of
+from .levels import Level, levels_of
 
-__all__ = ["BatchedKind", "Level", "active", "add_level", "align", "drop_level", "levels_of"]
+__all__ = ["BatchedKind", "Level", "add_level", "align", "drop_level", "levels_of"]
 
 
 class BatchedBackend(Backend):
@@ -63,6 +63,9 @@ class BatchedBackend(Backend):
     def astype(self, array: Any, raw_dtype: Any) -> BatchedArray:
         return self.xp.made(self.inner.astype(self.xp.lifted(array).raw, raw_dtype))
 
+    def reinterpret(self, array: Any, wanted: Any) -> BatchedArray:
+        return self.xp.made(self.inner.reinterpret(self.xp.lifted(array).raw, wanted))
+
     def copy(self, array: Any) -> BatchedArray:
         return self.xp.made(self.inner.copy(self.xp.lifted(array).raw))
 
@@ -91,10 +94,10 @@ class BatchedBackend(Backend):
         return self.inner.extremes(array.raw)
 
     def tolist(self, array: Any) -> Any:
-        raise RuntimeError("vmap: a batched tensor cannot be made a list")
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     def to_host(self, array: Any) -> BatchedArray:
-        return array  # type: ignore[no-any-return]
+        return array  # type: ignore[no-any-return]  # given as Any
 
     def root(self, array: Any) -> tuple[Any, int]:
         flat, offset = self.inner.root(array.raw)
@@ -113,7 +116,7 @@ class _Flat(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.raw.shape  # type: ignore[no-any-return]
+        return self.raw.shape  # type: ignore[no-any-return]  # arrays are untyped
 
 
 _backends: dict[tuple[int, int], BatchedBackend] = {}
@@ -135,18 +138,25 @@ class BatchedKind(Kind):
 
     def __init__(self, plain: Kind, levels: tuple[Level, ...]) -> None:
         place = levels[-1].device_for(levels, plain.device)
-        super().__init__(plain.dtype, place, _backend(plain.backend, len(levels)))
+        super().__init__(plain.dtype, place, _backend(plain.backend, len(levels)), _shared(plain, len(levels)))
         self.plain = plain
         self.levels = levels
-        self.F = _shared(plain, len(levels))
+        if levels[-1].kinds is not None:
+            levels[-1].kinds.add(self)
 
     def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
         kernel, kinds = self.F._kind[name] if self.F._kind is not self else super().__missing__(name)
-        entry = self[name] = self.table[name] = (
-            kernel,
-            tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds),
-        )
+        entry = kernel, tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds)
+        if self.levels[-1].kinds is not None:  # an entry refers to this kind: it must not stay longer than the level
+            self[name] = self.table[name] = entry
         return entry
+
+    def forget(self) -> None:
+        """Let go what is remembered, all of which refers to this kind."""
+        self.clear()
+        self.table.clear()
+        self.constants.clear()
+        self._one = None
 
     def _own(self, kind: Kind) -> Kind:
         return self.to(kind.dtype)
@@ -197,8 +207,10 @@ def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
         return tensor
     levels = tuple(sorted((*levels_of(kind), level), key=lambda each: each.number))
     made = with_levels(plain_of(kind), levels)
-    position = levels.index(level)
-    return _moved(tensor, "add_level", made, level, dim, position)
+    inside = _moved(tensor, "add_level", made, level, dim, levels.index(level))
+    if dim:
+        inside.__dict__["_hidden_at"] = level, dim  # a Function's ``vmap`` is told where the batch was
+    return inside
 
 
 def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
@@ -264,7 +276,7 @@ def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(lift(each, levels) if isinstance(each, Tensor) else each for each in tensors)
 
 
-def lift(tensor: Any, levels: Any) -> Any:
+def lift(tensor: Tensor, levels: Any) -> Tensor:
     """The tensor inside all of ``levels``; it is the same for all members of those that it has not been in."""
     for level in sorted(set(levels) - set(levels_of(tensor._kind)), key=lambda each: each.number):
         tensor = add_level(tensor, level, None)

@@ -18,15 +18,15 @@ class BatchedGenerator:
     """A generator that draws for all levels at once: other numbers for each member of the batch, or the same for all."""
 
     def __init__(self, generator: Any, place: device) -> None:
-        if any(each.randomness == "error" for each in active):
+        if any(each.randomness == "error" for each in active()):
             raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                                "'different' randomness flags on vmap or perform the randomness operation out of "
                                "vmap")  # fmt: skip
         from ..dtypes import float32
 
         self._generator = generator
-        self._xp = namespace(kind_of(float32, device(place.type, place.index)).backend.xp, len(active))
-        self._hidden = tuple(each.size if each.randomness == "different" else 1 for each in active)
+        self._xp = namespace(kind_of(float32, device(place.type, place.index)).backend.xp, len(active()))
+        self._hidden = tuple(each.size if each.randomness == "different" else 1 for each in active())
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         sampler = getattr(self._generator, name)
@@ -60,10 +60,11 @@ class BatchedGenerator:
 
 def sampled(array: BatchedArray, kind: Kind) -> Tensor:
     """What has been drawn for a tensor of ``kind``, inside those levels whose members differ."""
-    kept = [position for position, level in enumerate(active) if level.randomness == "different" or array.raw.shape[position] > 1]
+    levels = active()
+    kept = [position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1]
     inner = array.xp.inner
     raw = inner.reshape(array.raw, tuple(array.raw.shape[each] for each in kept) + array.shape)
     plain = plain_of(kind)
     if not kept:
         return wrap(raw, plain)
-    return wrap(BatchedArray(raw, namespace(inner, len(kept))), with_levels(plain, tuple(active[each] for each in kept)))
+    return wrap(BatchedArray(raw, namespace(inner, len(kept))), with_levels(plain, tuple(levels[each] for each in kept)))

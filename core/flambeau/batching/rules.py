@@ -41,6 +41,29 @@ def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]
     return rule
 
 
+def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
+    """For an operation that a backend has a kernel for and the array API has not, and whose arguments have any dimensions in
+    front, the same ones each.
+    """
+
+    def rule(backend: BatchedBackend) -> Callable[..., Any]:
+        xp, inner = backend.xp, backend.inner.all_kernels.get(name)
+
+        def kernel(*args: Any, **options: Any) -> Any:
+            record = OPS[name]  # known by now, though perhaps not when the rules were made
+            if inner is None:
+                return record.forward(xp, *args, **options)
+            count = len(record.tensor_names)
+            hidden = xp.hidden_shape(args[:count])
+            made = inner(*(xp.spread(each, hidden) for each in args[:count]), *args[count:], **options)
+            return tuple(map(xp.made, made)) if isinstance(made, tuple) else xp.made(made)
+
+        return kernel
+
+    return rule
+
+
 RULES: dict[str, Callable[[BatchedBackend], Callable[..., Any]]] = {
-    name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")
+    **{name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")},
+    **{name: _with_leading_dimensions(name) for name in ("linalg_ldl_factor_ex", "linalg_ldl_solve")},
 }

@@ -10,7 +10,7 @@ from typing import Any
 from .._tensor import Tensor
 from ..tree import Spec, broadcast_prefix, flatten, unflatten
 from .kinds import add_level, drop_level
-from .levels import Level, active, levels_of
+from .levels import Level, going_on, levels_of
 
 __all__ = ["vmap"]
 
@@ -102,11 +102,8 @@ class _Call:
     def run(self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec) -> tuple[list[Any], Spec]:
         level = Level(next(_numbers), size, self.randomness)
         inside = [each if dim is None else add_level(each, level, dim) for each, dim in zip(leaves, dims, strict=True)]
-        active.append(level)
-        try:
+        with going_on(level):
             output = self.func(*unflatten(inside, spec), **self.kwargs)
-        finally:
-            active.remove(level)
         results, structure = flatten(output)
         placed = self.places(output, structure)
         return [self.outside(each, level, dim) for each, dim in zip(results, placed, strict=True)], structure
@@ -145,9 +142,13 @@ class _Call:
         self, size: int, dims: Sequence[Any], leaves: Sequence[Any], spec: Spec, chunk: int
     ) -> tuple[list[Any], Spec]:
         from ..op import PUBLIC
+        from ..random import get_rng_state, set_rng_state
 
         parts: list[list[Any]] = []
+        state = get_rng_state() if self.randomness == "same" else None
         for start in range(0, size, chunk):
+            if state is not None:
+                set_rng_state(state)
             length = min(chunk, size - start)
             given = [each if dim is None else each.narrow(dim, start, length) for each, dim in zip(leaves, dims, strict=True)]
             results, structure = self.run(length, dims, given, spec)

@@ -2,14 +2,17 @@
 
 ``python -m flambeau conformance NAME`` runs it.  In a plugin's tests::
 
-    from flambeau.conformance import main
+    import pytest
+    from flambeau.conformance import FAMILIES, run
 
-    def test_conformance():
-        assert main("my_backend") == 0
+    @pytest.mark.parametrize("family", FAMILIES)
+    def test_conformance(family):
+        (found,) = run("mylibrary", [family])
+        assert not found.failures, "\\n".join(found.failures)
 """
 
 from __future__ import annotations
 
-from .kit import Family, main, run
+from .kit import FAMILIES, Family, main, run
 
-__all__ = ["Family", "main", "run"]
+__all__ = ["FAMILIES", "Family", "main", "run"]

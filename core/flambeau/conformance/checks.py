@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import flambeau as torch
 
-from .samples.sample import Bad, Input, Sample, find, replaced
+from .samples.sample import Bad, Input, Sample, find, find_or_none, replaced
 
 __all__ = ["CHECKS", "Checker"]
 
@@ -54,7 +55,7 @@ class Checker:
 
     @property
     def mutable(self) -> bool:
-        return self.backend.mutable  # type: ignore[no-any-return]
+        return self.backend.mutable  # type: ignore[no-any-return]  # ``backend`` is Any
 
     def dtypes(self, sample: Sample) -> list[str]:
         return [each for each in sample.dtypes if each in self.supported]
@@ -107,12 +108,45 @@ class Checker:
         tensors = self._differentiable(sample)
         torch.autograd.gradgradcheck(_of_floats(sample), tensors, [each.clone() for each in self._like_results(sample, tensors)])
 
+    def forward_mode(self, sample: Sample) -> None:
+        """Derivatives along a direction, computed forward, are those of finite differences too."""
+        torch.autograd.gradcheck(_of_floats(sample), self._differentiable(sample), check_forward_ad=True, check_backward_ad=False,
+                                 check_undefined_grad=False)  # fmt: skip
+
+    def vmap(self, sample: Sample) -> None:
+        """A batch of calls at once gives what the calls give one by one."""
+        call, examples = self.examples(sample, 3)
+        expected = [self._results(call(*each)) for each in examples]
+        made = self._results(torch.vmap(call)(*(torch.stack(each) for each in zip(*examples, strict=True))))
+        self._same(sample, made, [self.np.stack(each) for each in zip(*expected, strict=True)], "vmap")
+
+    def examples(self, sample: Sample, count: int) -> tuple[Callable[..., Any], list[list[Any]]]:
+        """The sample's call, giving only tensors, and inputs for it to be made a batch of."""
+        dtype = self.dtypes(sample)[0]
+
+        def call(*tensors: Any) -> tuple[Any, ...]:
+            return tuple(filter(is_tensor, results_of(sample.call(torch, *tensors))))
+
+        return call, [self._tensors(sample.arrays(self.np, dtype, seed)) for seed in range(count)]
+
+    def promotion(self, sample: Sample) -> None:
+        """Inputs of two dtypes, with dimensions or without, give what inputs of the dtype that they promote to give."""
+        for given in itertools.permutations(self.dtypes(sample), 2):
+            for shapes in (((2, 3), (3,)), ((2, 3), ()), ((), (3,))):
+                count = len(sample.inputs)
+                ends = [self._tensors(sample.arrays(self.np, dtype, shapes=(shapes * 2)[:count])) for dtype in given]
+                mixed = [ends[number % 2][number] for number in range(count)]
+                common = torch.result_type(mixed[0], mixed[1])
+                if common.name in sample.dtypes:
+                    expected = self._results(sample.call(torch, *(each.to(common) for each in mixed)))
+                    self._same(sample, self._results(sample.call(torch, *mixed)), expected, f"{given} {shapes}")
+
     def raises(self, bad: Bad) -> None:
         """A bad call raises the error that it should, with a message."""
         import builtins
 
         wanted = getattr(builtins, bad.error)
-        if bad.strides and not self.mutable:
+        if (bad.strides and not self.mutable) or (bad.values and self.backend.asynchronous):
             return
         tensors = self._tensors(bad.arrays(self.np, bad.dtype))
         try:
@@ -132,13 +166,13 @@ class Checker:
         return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else self.np.asarray(value)
 
     def _results(self, made: Any) -> list[Any]:
-        return [self._to_numpy(each) for each in (made if isinstance(made, (tuple, list)) else (made,))]
+        return [self._to_numpy(each) for each in results_of(made)]
 
     def _compare(self, sample: Sample, arrays: Sequence[Any], dtype: str) -> None:
         made = sample.call(torch, *self._tensors(arrays))
         with self.np.errstate(all="ignore"):
             expected = sample.reference(self.np, *(self._widened(each) for each in arrays))
-        expected = expected if isinstance(expected, (tuple, list)) else (expected,)
+        expected = results_of(expected)
         made = self._results(made)
         assert len(made) == len(expected), f"{len(made)} results instead of {len(expected)}"
         rules = sample.result if isinstance(sample.result, tuple) else (sample.result,) * len(made)
@@ -178,14 +212,18 @@ class Checker:
                 lambda x, *args, **kwargs: getattr(x, method)(*args, **kwargs) if is_tensor(x) else function(x, *args, **kwargs),
             )
         if sample.inplace and sample.method and "." not in method and hasattr(torch.Tensor, f"{method}_"):
-            yield "in place", lambda x, *args, **kwargs: _in_place(x, f"{method}_", expected, args, kwargs)
+            write = getattr(torch.Tensor, f"{method}_")
+            yield "in place", lambda x, *args, **kwargs: _in_place(write, function, x, expected, args, kwargs)
+        beside = find_or_none(torch, f"{sample.name}_")
+        if sample.inplace and beside is not None and not sample.name.startswith("Tensor."):
+            yield "function in place", lambda x, *args, **kwargs: _in_place(beside, function, x, expected, args, kwargs)
         if takes_out(function):
-            yield "out=", lambda *args, **kwargs: self._into(function, expected, args, kwargs)
+            yield "out=", lambda *args, **kwargs: self._into(function, args, kwargs)
 
-    def _into(self, function: Callable[..., Any], expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        places = [torch.empty(each.shape, dtype=getattr(torch, each.dtype.name), device=self.device) for each in expected]
+    def _into(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        places = [torch.empty(each.shape, dtype=each.dtype, device=self.device) for each in results_of(function(*args, **kwargs))]
         made = function(*args, **kwargs, out=places[0] if len(places) == 1 else tuple(places))
-        for place, each in zip(places, made if isinstance(made, (tuple, list)) else (made,), strict=True):
+        for place, each in zip(places, results_of(made), strict=True):
             assert each is place, "the result is not what out= was given"
         return made
 
@@ -197,14 +235,18 @@ class Checker:
         return tuple(tensors)
 
     def _like_results(self, sample: Sample, tensors: Sequence[Any]) -> list[Any]:
-        with torch.no_grad():
-            made = _of_floats(sample)(*tensors)
-        results = made if isinstance(made, tuple) else (made,)
+        made = results_of(_of_floats(sample)(*tensors))
         rng = self.np.random.default_rng(1)
         return [
             torch.tensor(rng.uniform(-1, 1, each.shape), dtype=each.dtype, device=self.device).requires_grad_()
-            for each in results
+            for each in made
+            if each.requires_grad
         ]
+
+
+def results_of(made: Any) -> Sequence[Any]:
+    """What a call gave, as a sequence."""
+    return made if isinstance(made, (tuple, list)) else (made,)
 
 
 def is_tensor(value: Any) -> bool:
@@ -252,13 +294,13 @@ def _of_floats(sample: Sample) -> Callable[..., Any]:
     return call
 
 
-def _in_place(x: Any, name: str, expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
-    """``x.name_(...)`` on a copy, where the result fits into ``x``; else the result as it is."""
+def _in_place(write: Any, function: Any, x: Any, expected: Sequence[Any], args: Any, kwargs: Any) -> Any:
+    """``write(x, ...)`` on a copy, where the result fits into ``x``; else the result as it is."""
     place = x.clone()
     if len(expected) > 1 or tuple(place.shape) != expected[0].shape or place.dtype != getattr(torch, expected[0].dtype.name):
-        return getattr(x, name[:-1])(*args, **kwargs)
-    made = getattr(place, name)(*args, **kwargs)
-    assert made is place, f"{name} did not return its tensor"
+        return function(x, *args, **kwargs)
+    made = write(place, *args, **kwargs)
+    assert made is place, f"{write.__name__} did not return its tensor"
     return made
 
 
@@ -289,6 +331,9 @@ CHECKS: dict[str, Callable[[Sample], bool]] = {  # the name of a method, and whi
     "forms": lambda sample: True,
     "gradients": lambda sample: sample.grad and _has_double(sample),
     "second_gradients": lambda sample: sample.grad and _has_double(sample),
+    "forward_mode": lambda sample: sample.grad and _has_double(sample),
+    "vmap": lambda sample: sample.vmap and bool(sample.inputs),
+    "promotion": lambda sample: sample.promotes and sample.elementwise and len(sample.inputs) > 1,
 }
 
 

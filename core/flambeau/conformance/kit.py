@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TextIO
@@ -12,51 +13,75 @@ from typing import TextIO
 import flambeau as torch
 from flambeau import backend as backends
 
-from . import networks
+from . import engine, networks
 from .checks import CHECKS, Checker
 from .samples import bad_calls, families
 
-__all__ = ["Family", "main", "run"]
+__all__ = ["FAMILIES", "Family", "main", "run"]
+
+FAMILIES = (*families(), "autograd", "tensors", "nn layers", "training")
+"""The names of all families of checks, in the order in which they run."""
+
+_Check = Callable[[], None]
 
 
 @dataclass
 class Family:
-    """How the checks of one family of operations went."""
+    """How the checks of one family went."""
 
     name: str
-    device: str
     passed: int = 0
     failures: list[str] = field(default_factory=list)
 
 
-def run(name: str) -> Iterator[Family]:
-    """Run every check on the backend called ``name``, a family at a time."""
-    device = backends.find(name).device_type
-    checker = Checker(device)
-    bad = bad_calls()
-    for family, samples in families().items():
-        found = Family(family, device)
-        for number, sample in enumerate(samples):
-            for check, applies in CHECKS.items():
-                if applies(sample) and checker.dtypes(sample) and (not check.endswith("gradients") or checker.has_double):
-                    _try(found, f"{sample.name} [{family}-{number}] {check}", partial(getattr(checker, check), sample))
-        for number, call in enumerate(bad.get(family, ())):
-            _try(found, f"{call.name} [{family}-{number}] errors", partial(checker.raises, call))
-        yield found
-    layers = Family("nn layers", device)
-    for each in networks.LAYERS:
-        _try(layers, each, partial(networks.layer, each, device))
-    yield layers
-    trained = Family("training", device)
-    _try(trained, "a convolutional network", lambda: networks.training(device))
-    yield trained
+def run(name: str, only: Sequence[str] = FAMILIES) -> Iterator[Family]:
+    """Run the checks of some families, or of all, on the backend called ``name``; a family at a time.
+
+    Raises:
+        RuntimeError: no such backend, or it cannot be imported.
+        ValueError: no such family.
+    """
+    unknown = sorted({*only}.difference(FAMILIES))
+    if unknown:
+        raise ValueError(f"no family of checks is called {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
+    return _run(backends.find(name).device_type, only)
 
 
-def _try(family: Family, what: str, check: Callable[[], None]) -> None:
-    import warnings
+def _run(device: str, only: Sequence[str]) -> Iterator[Family]:
+    for name in only:
+        family = Family(name)
+        for what, check in _checks(name, device):
+            _try(family, what, check, device)
+        yield family
 
+
+def _checks(family: str, device: str) -> Iterator[tuple[str, _Check]]:
+    """What to check of a family, by name."""
+    if family == "autograd":
+        yield from engine.AUTOGRAD.items()
+    elif family == "tensors":
+        yield from engine.TENSORS.items()
+    elif family == "nn layers":
+        for name in networks.LAYERS:
+            yield name, partial(networks.layer, name, device)
+    elif family == "training":
+        yield "a convolutional network", partial(networks.training, device)
+    else:
+        yield from _checks_of_operations(family, Checker(device))
+
+
+def _checks_of_operations(family: str, checker: Checker) -> Iterator[tuple[str, _Check]]:
+    for number, sample in enumerate(families()[family]):
+        for check, applies in CHECKS.items():
+            if applies(sample) and checker.dtypes(sample) and (not check.endswith("gradients") or checker.has_double):
+                yield f"{sample.name} [{family}-{number}] {check}", partial(getattr(checker, check), sample)
+    for number, call in enumerate(bad_calls().get(family, ())):
+        yield f"{call.name} [{family}-{number}] errors", partial(checker.raises, call)
+
+
+def _try(family: Family, what: str, check: _Check, device: str) -> None:
     try:
-        with warnings.catch_warnings(), torch.device(family.device):
+        with warnings.catch_warnings(), torch.device(device):
             warnings.simplefilter("ignore")
             check()
     except Exception as error:
@@ -66,19 +91,20 @@ def _try(family: Family, what: str, check: Callable[[], None]) -> None:
         family.passed += 1
 
 
-def main(name: str, file: TextIO | None = None) -> int:
+def main(name: str, only: Sequence[str] = FAMILIES, file: TextIO | None = None) -> int:
     """Print a line for each family as it is done, then what failed; the exit code is 1 if anything did."""
     file = file or sys.stdout
-    print(f"{'family':<20}{'passed':>8}{'failed':>8}{'seconds':>9}", file=file)
+    found = run(name, only)
+    print(f"{'family':<20}{'passed':>8}{'failed':>8}{'seconds':>9}", file=file, flush=True)
     failures: list[str] = []
-    total, begin = 0, time.perf_counter()
+    passed, begin = 0, time.perf_counter()
     start = begin
-    for family in run(name):
+    for family in found:
         now = time.perf_counter()
         print(f"{family.name:<20}{family.passed:>8}{len(family.failures):>8}{now - start:>9.1f}", file=file, flush=True)
-        start, total = now, total + family.passed
+        start, passed = now, passed + family.passed
         failures += family.failures
-    print(f"{'all':<20}{total:>8}{len(failures):>8}{start - begin:>9.1f}", file=file)
+    print(f"{'all':<20}{passed:>8}{len(failures):>8}{start - begin:>9.1f}", file=file)
     for each in failures:
         print(f"FAILED {each}", file=file)
     return 1 if failures else 0

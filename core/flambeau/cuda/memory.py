@@ -25,7 +25,7 @@ __all__ = [
 # --- statistics ---------------------------------------------------------------------------------------------------
 
 
-def memory_stats(device: Any = None) -> dict[str, Any]:
+def memory_stats(device: Any = None) -> dict[str, int]:
     """Statistics of a device's allocator, such as ``"allocated_bytes.all.peak"``; empty before CUDA has been used.
 
     >>> import flambeau as torch
@@ -65,22 +65,22 @@ def host_memory_stats_as_nested_dict() -> dict[str, Any]:
 
 def memory_allocated(device: Any = None) -> int:
     """Bytes that tensors occupy on a device."""
-    return memory_stats(device).get("allocated_bytes.all.current", 0)  # type: ignore[no-any-return]
+    return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
 def max_memory_allocated(device: Any = None) -> int:
     """The most bytes that tensors have occupied since the program, or ``reset_peak_memory_stats``, started."""
-    return memory_stats(device).get("allocated_bytes.all.peak", 0)  # type: ignore[no-any-return]
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
 def memory_reserved(device: Any = None) -> int:
     """Bytes that the allocator holds on a device, in use or not."""
-    return memory_stats(device).get("reserved_bytes.all.current", 0)  # type: ignore[no-any-return]
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
 def max_memory_reserved(device: Any = None) -> int:
     """The most bytes that the allocator has held."""
-    return memory_stats(device).get("reserved_bytes.all.peak", 0)  # type: ignore[no-any-return]
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
 memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # their names in PyTorch before 1.4

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from . import runtime
 
@@ -14,13 +14,17 @@ __all__ = ["clock_rate", "device_memory_used", "list_gpu_processes", "memory_usa
 
 _LIBRARY = "nvml.dll" if os.name == "nt" else "libnvidia-ml.so.1"
 _GPU_SENSOR, _SM_CLOCK = 0, 1
+_T = TypeVar("_T", bound=ctypes.Structure | ctypes.c_uint)
 
 
 class _Utilization(ctypes.Structure):
+    gpu: int
+    memory: int
     _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
 
 
 class _Memory(ctypes.Structure):
+    used: int
     _fields_ = (("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong))
 
 
@@ -55,7 +59,7 @@ def _handle(device: Any) -> ctypes.c_void_p:
     return handle
 
 
-def _ask(function: str, device: Any, result: Any, *arguments: int) -> Any:
+def _ask(function: str, device: Any, result: _T, *arguments: int) -> _T:
     library = _library()
     query: Callable[..., int] = getattr(library, function)
     _check(query(_handle(device), *arguments, ctypes.byref(result)))
@@ -64,32 +68,32 @@ def _ask(function: str, device: Any, result: Any, *arguments: int) -> Any:
 
 def utilization(device: Any = None) -> int:
     """Percent of the last second or so in which the device was computing."""
-    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).gpu  # type: ignore[no-any-return]
+    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).gpu
 
 
 def memory_usage(device: Any = None) -> int:
     """Percent of the last second or so in which the device's memory was read or written."""
-    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).memory  # type: ignore[no-any-return]
+    return _ask("nvmlDeviceGetUtilizationRates", device, _Utilization()).memory
 
 
 def device_memory_used(device: Any = None) -> int:
     """Bytes of the device's memory that all processes together use."""
-    return _ask("nvmlDeviceGetMemoryInfo", device, _Memory()).used  # type: ignore[no-any-return]
+    return _ask("nvmlDeviceGetMemoryInfo", device, _Memory()).used
 
 
 def temperature(device: Any = None) -> int:
     """The device's temperature in degrees Celsius."""
-    return _ask("nvmlDeviceGetTemperature", device, ctypes.c_uint(), _GPU_SENSOR).value  # type: ignore[no-any-return]
+    return _ask("nvmlDeviceGetTemperature", device, ctypes.c_uint(), _GPU_SENSOR).value
 
 
 def power_draw(device: Any = None) -> int:
     """The power that the device takes, in milliwatts."""
-    return _ask("nvmlDeviceGetPowerUsage", device, ctypes.c_uint()).value  # type: ignore[no-any-return]
+    return _ask("nvmlDeviceGetPowerUsage", device, ctypes.c_uint()).value
 
 
 def clock_rate(device: Any = None) -> int:
     """The rate of the multiprocessors' clock, in MHz."""
-    return _ask("nvmlDeviceGetClockInfo", device, ctypes.c_uint(), _SM_CLOCK).value  # type: ignore[no-any-return]
+    return _ask("nvmlDeviceGetClockInfo", device, ctypes.c_uint(), _SM_CLOCK).value
 
 
 def list_gpu_processes(device: Any = None) -> str:

@@ -62,7 +62,7 @@ def backend() -> Accelerator:
         AssertionError: none is installed; its cause says what to install.
     """
     try:
-        return backends.for_device_type("cuda")  # type: ignore[return-value]
+        return backends.for_device_type("cuda")  # type: ignore[return-value]  # which is an Accelerator
     except RuntimeError as error:
         raise AssertionError(NOT_COMPILED) from error
 
@@ -182,7 +182,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     modes = {"default": 0, "warn": 1, "error": 2}
     if debug_mode not in (*modes, *modes.values()):
         raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
-    init().sync_debug_mode = modes.get(debug_mode, debug_mode)  # type: ignore[arg-type]
+    init().sync_debug_mode = modes.get(debug_mode, debug_mode)  # type: ignore[arg-type]  # checked just above
 
 
 def get_sync_debug_mode() -> int:
@@ -217,7 +217,7 @@ def get_device_properties(device: Any = None) -> Properties:
 
 def get_device_name(device: Any = None) -> str:
     """The name of a device."""
-    return get_device_properties(device).name  # type: ignore[no-any-return]
+    return get_device_properties(device).name  # type: ignore[no-any-return]  # properties are of the library
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:

@@ -67,10 +67,10 @@ class Stream(generic.Stream):
     def synchronize(self) -> None:
         self.raw.synchronize()
 
-    def record_event(self, event: Any = None) -> Event:
+    def record_event(self, event: Event | None = None) -> Event:
         event = Event() if event is None else event
         event.record(self)
-        return event  # type: ignore[no-any-return]
+        return event
 
     def wait_event(self, event: Any) -> None:
         event.wait(self)
@@ -111,7 +111,7 @@ class Event(generic.Event):
         self._timed = enable_timing
         self._options = blocking, enable_timing, interprocess
         self.raw = None  # made on the device of the stream that it is first recorded in
-        self.device = None  # type: ignore[assignment]
+        self.device = None  # type: ignore[assignment]  # until it is recorded
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
@@ -163,7 +163,7 @@ class Event(generic.Event):
         """A handle that another process can open; the event has to be made with ``interprocess=True``."""
         if self.raw is None:
             self.record()
-        return runtime.init().event_handle(self.raw)  # type: ignore[arg-type]
+        return runtime.init().event_handle(self.raw)  # type: ignore[arg-type]  # recorded just above
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Event {self.cuda_event:#x}>" if self.raw is not None else "<torch.cuda.Event uninitialized>"

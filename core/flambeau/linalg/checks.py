@@ -92,9 +92,10 @@ def _unhidden(tensor: Tensor) -> tuple[Any, Any]:
 def failure(info: Tensor) -> tuple[str, int] | None:
     """Where the first failure is (as PyTorch words it) and its number; None where all went well."""
     backend, array = _unhidden(info)
-    if not bool(backend.xp.any(array != 0)):
-        return None
-    codes = backend.tolist(backend.xp.reshape(array, (-1,)))
+    with backend.guard(info._kind.device.index or 0):
+        if not bool(backend.xp.any(array != 0)):
+            return None
+        codes = backend.tolist(backend.xp.reshape(array, (-1,)))
     index = next(i for i, code in enumerate(codes) if code)
     return (f"(Batch element {index}): " if array.ndim else ""), codes[index]
 

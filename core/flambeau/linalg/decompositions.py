@@ -78,7 +78,7 @@ def _cholesky_grad(F: Any, g: Any, out: Any) -> Any:
 
 _cholesky = op(
     "linalg_cholesky_ex", _cholesky_forward, results=("L", "info"), result_promotions=("same", "index"),
-    public=False, method=False, out=False, joint=_cholesky_grad,
+    requires="linalg", public=False, method=False, out=False, joint=_cholesky_grad,
 )  # fmt: skip
 _CholeskyEx = make("linalg_cholesky_ex", ("L", "info"))
 
@@ -149,7 +149,7 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
 
 _qr = op(
     "linalg_qr", lambda xp, A, /, mode="reduced": tuple(xp.linalg.qr(A, mode=mode)), results=("Q", "R"),
-    public=False, method=False, out=False, joint=_qr_grad,
+    requires="linalg", public=False, method=False, out=False, joint=_qr_grad,
 )  # fmt: skip
 _QR = make("linalg_qr", ("Q", "R"))
 
@@ -296,7 +296,8 @@ def _skew(F: Any, matrices: Any) -> Any:
 
 _svd = op(
     "linalg_svd", lambda xp, A, /, full_matrices=True: tuple(xp.linalg.svd(A, full_matrices=full_matrices)),
-    results=("U", "S", "Vh"), result_promotions=("same", "real", "same"), public=False, method=False, out=False, joint=_svd_grad,
+    results=("U", "S", "Vh"), result_promotions=("same", "real", "same"), requires="linalg", public=False,
+    method=False, out=False, joint=_svd_grad,
 )  # fmt: skip
 
 
@@ -306,7 +307,8 @@ def _svdvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _svdvals = op(
-    "linalg_svdvals", lambda xp, A: xp.linalg.svdvals(A), promote="real", public=False, method=False, out=False, A=_svdvals_grad,
+    "linalg_svdvals", lambda xp, A: xp.linalg.svdvals(A), promote="real", requires="linalg", public=False,
+    method=False, out=False, A=_svdvals_grad,
 )  # fmt: skip
 
 
@@ -348,7 +350,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, in descending order."""
     _check_svd(A, driver)
-    return _converging("linalg.svd", _svdvals, A)  # type: ignore[no-any-return]
+    return _converging("linalg.svd", _svdvals, A)  # type: ignore[no-any-return]  # a backend's routine
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------------------------
@@ -370,7 +372,7 @@ def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
 
 _eigh = op(
     "linalg_eigh", lambda xp, A: tuple(xp.linalg.eigh(_hermitian(xp, A))), results=("eigenvalues", "eigenvectors"),
-    result_promotions=("real", "same"), public=False, method=False, out=False, joint=_eigh_grad,
+    result_promotions=("real", "same"), requires="linalg", public=False, method=False, out=False, joint=_eigh_grad,
 )  # fmt: skip
 
 
@@ -380,8 +382,8 @@ def _eigvalsh_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _eigvalsh = op(
-    "linalg_eigvalsh", lambda xp, A: xp.linalg.eigvalsh(_hermitian(xp, A)), promote="real", public=False, method=False, out=False,
-    A=_eigvalsh_grad,
+    "linalg_eigvalsh", lambda xp, A: xp.linalg.eigvalsh(_hermitian(xp, A)), promote="real", requires="linalg",
+    public=False, method=False, out=False, A=_eigvalsh_grad,
 )  # fmt: skip
 
 
@@ -391,7 +393,7 @@ def _hermitian_input(A: Any, UPLO: str) -> Tensor:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
         raise NotImplementedError(f"\"linalg_eigh_cpu\" not implemented for '{A.dtype.legacy_name}'")
-    return A.mH if UPLO.upper() == "U" else A  # type: ignore[no-any-return]
+    return A.mH if UPLO.upper() == "U" else A  # type: ignore[no-any-return]  # a property
 
 
 @with_out
@@ -408,16 +410,10 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 @with_out
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, in ascending order."""
-    return _converging("linalg.eigh", _eigvalsh, _hermitian_input(A, UPLO))  # type: ignore[no-any-return]
+    return _converging("linalg.eigh", _eigvalsh, _hermitian_input(A, UPLO))  # type: ignore[no-any-return]  # a backend's routine
 
 
 # --- eigenvalues --------------------------------------------------------------------------------------------------
-
-
-def _eig_forward(xp: Any, A: Any) -> Any:
-    if not hasattr(xp.linalg, "eig"):
-        raise RuntimeError("linalg.eig: this backend has no routine for the eigenvalues of matrices that are not Hermitian")
-    return tuple(xp.linalg.eig(A))
 
 
 def _eig_grad(F: Any, g: Any, out: Any) -> Any:
@@ -444,12 +440,12 @@ def _eigvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _eig = op(
-    "linalg_eig", _eig_forward, promote="complex", results=("eigenvalues", "eigenvectors"), public=False, method=False, out=False,
-    joint=_eig_grad,
+    "linalg_eig", lambda xp, A: tuple(xp.linalg.eig(A)), promote="complex", results=("eigenvalues", "eigenvectors"),
+    requires="linalg.eig", public=False, method=False, out=False, joint=_eig_grad,
 )  # fmt: skip
 _eigvals = op(
-    "linalg_eigvals", lambda xp, A: _eig_forward(xp, A)[0], promote="complex",
-    public=False, method=False, out=False, A=_eigvals_grad,
+    "linalg_eigvals", lambda xp, A: xp.linalg.eig(A)[0], promote="complex",
+    requires="linalg.eig", public=False, method=False, out=False, A=_eigvals_grad,
 )  # fmt: skip
 
 
@@ -485,5 +481,5 @@ def eig(A: Tensor) -> Any:
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex."""
     _check_eig("linalg.eigvals", A)
-    return _of_finite(_eigvals, A)  # type: ignore[no-any-return]
+    return _of_finite(_eigvals, A)  # type: ignore[no-any-return]  # a backend's routine
 

@@ -165,7 +165,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     if p in (None, 2, -2):
         values = svdvals(A)
         largest, smallest = values[..., 0], values[..., -1]
-        return smallest / largest if p == -2 else largest / smallest  # type: ignore[no-any-return]
+        return smallest / largest if p == -2 else largest / smallest
     if A.shape[-2] != A.shape[-1]:
         shown = p if isinstance(p, str) else f"{p:g}"
         raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {A.shape[-2]} by "

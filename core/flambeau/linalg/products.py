@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ..inplace import with_out
 from ..op import PUBLIC, op
 from ..ops import views
+from ..ops.standard import extremes
 from .checks import check_floating, check_square
 from .solves import inv
 
@@ -20,7 +21,7 @@ __all__ = ["cross", "diagonal", "matmul", "matrix_exp", "matrix_power", "multi_d
 @with_out
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """:func:`torch.matmul`."""
-    return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]
+    return PUBLIC["matmul"](input, other)  # type: ignore[no-any-return]  # a generated function
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -144,12 +145,12 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     matrices = _as_matrices(tensors)
     split = _best_splits([matrices[0].shape[0], *(each.shape[1] for each in matrices)])
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Tensor:
         return matrices[i] if i == j else product(i, split[i, j]) @ product(split[i, j] + 1, j)
 
     made = product(0, len(matrices) - 1)
     made = made.squeeze(1) if tensors[-1].ndim == 1 else made
-    return made.squeeze(0) if tensors[0].ndim == 1 else made  # type: ignore[no-any-return]
+    return made.squeeze(0) if tensors[0].ndim == 1 else made
 
 
 @with_out
@@ -175,7 +176,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             made = square if made is None else made @ square
         n >>= 1
         square = square @ square if n else square
-    return made.clone() if made is A else made  # type: ignore[return-value]
+    return made.clone() if made is A else made  # type: ignore[return-value]  # the loop runs at least once
 
 
 # Coefficients of the Pade approximant of order 13, and the norm up to which it is exact in float64:
@@ -195,7 +196,7 @@ def _matrix_exp_forward(xp: Any, A: Any) -> Any:
     squarings = xp.clip(xp.ceil(xp.log2(finite / _PADE_NORM)), 0, None)
     scale = xp.astype(xp.pow(2 * xp.ones_like(squarings), -squarings), norm.dtype)
     made = _pade(xp, A * xp.expand_dims(scale, axis=(-2, -1)))
-    for step in range(int(xp.max(squarings))):
+    for step in range(int(extremes(xp, squarings)[1])):
         more = xp.expand_dims(squarings > step, axis=(-2, -1))
         made = xp.where(more, xp.matmul(made, made), made)
     return made
@@ -221,7 +222,8 @@ def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _matrix_exp = op(
-    "linalg_matrix_exp", _matrix_exp_forward, promote="accumulate", public=False, method=False, out=False, A=_matrix_exp_grad,
+    "linalg_matrix_exp", _matrix_exp_forward, promote="accumulate", requires="linalg", public=False, method=False, out=False,
+    A=_matrix_exp_grad,
 )  # fmt: skip
 
 

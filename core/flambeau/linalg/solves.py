@@ -54,7 +54,7 @@ def _solve_grad(F: Any, g: Any, A: Any, out: Any, needs: Any) -> Any:
 
 _solve = op(
     "linalg_solve_ex", _solve_forward, promote="match", results=("result", "info"), result_promotions=("same", "index"),
-    public=False, method=False, out=False, joint=_solve_grad,
+    requires="linalg", public=False, method=False, out=False, joint=_solve_grad,
 )  # fmt: skip
 
 
@@ -69,8 +69,8 @@ def _inv_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _inv = op(
-    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), public=False, method=False,
-    out=False, joint=_inv_grad,
+    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), requires="linalg",
+    public=False, method=False, out=False, joint=_inv_grad,
 )  # fmt: skip
 _SolveEx, _InvEx = make("linalg_solve_ex", ("result", "info")), make("linalg_inv_ex", ("inverse", "info"))
 
@@ -153,9 +153,10 @@ def inv(A: Tensor) -> Tensor:
             [0.0000, 0.2500]])
     """
     promote_square("linalg.inv", A)
+    inverse: Tensor
     inverse, info = _inv(A)
     refuse_singular("linalg.inv", info)
-    return inverse  # type: ignore[no-any-return]
+    return inverse
 
 
 def refuse_singular(name: str, info: Tensor) -> None:
@@ -173,17 +174,17 @@ def cofactors(A: Tensor) -> Tensor:
     """The conjugate of the matrices of cofactors: ``det(A) A^-1``, conjugate and transposed, where that exists."""
     value = _det(A)
     if not anywhere(value.detach() == 0):
-        return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]
+        return _inv(A)[0].mH * value.conj().unsqueeze(-1).unsqueeze(-1)  # type: ignore[no-any-return]  # has several results
     U, S, Vh = svd(A)
     others = [_product_without(S, i) for i in range(S.shape[-1])]
     turn = (_det(U) * _det(Vh)).conj().unsqueeze(-1).unsqueeze(-1)
     from ..ops.joining import stack
 
-    return turn * ((U * stack(others, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]
+    return turn * ((U * stack(others, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]  # has several results
 
 
 def _product_without(values: Tensor, index: int) -> Tensor:
-    return values[..., :index].prod(-1) * values[..., index + 1 :].prod(-1)  # type: ignore[no-any-return]
+    return values[..., :index].prod(-1) * values[..., index + 1 :].prod(-1)
 
 
 def _det_grad(F: Any, g: Any, A: Any) -> Any:
@@ -191,7 +192,7 @@ def _det_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _det = op(
-    "linalg_det", lambda xp, A: xp.linalg.det(A), public=False, method=False, out=False, A=_det_grad,
+    "linalg_det", lambda xp, A: xp.linalg.det(A), requires="linalg", public=False, method=False, out=False, A=_det_grad,
 )  # fmt: skip
 
 
@@ -203,7 +204,7 @@ def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
 
 _slogdet = op(
     "linalg_slogdet", lambda xp, A: tuple(xp.linalg.slogdet(A)), results=("sign", "logabsdet"),
-    result_promotions=("same", "real"), public=False, method=False, out=False, joint=_slogdet_grad,
+    result_promotions=("same", "real"), requires="linalg", public=False, method=False, out=False, joint=_slogdet_grad,
 )  # fmt: skip
 
 
@@ -278,7 +279,7 @@ def _pinv_forward(xp: Any, A: Any, atol: Any, rtol: Any, /, hermitian: bool = Fa
 
 
 _pinv = op(
-    "linalg_pinv", _pinv_forward, apart=("atol", "rtol"), public=False, method=False, out=False, A=_pinv_grad,
+    "linalg_pinv", _pinv_forward, apart=("atol", "rtol"), requires="linalg", public=False, method=False, out=False, A=_pinv_grad,
 )  # fmt: skip
 
 

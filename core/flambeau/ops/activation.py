@@ -54,7 +54,7 @@ _leaky_relu = _activation(
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """The element where it is positive, else ``negative_slope`` times it."""
     _needs_floats("leaky_relu_cpu", input)
-    return _leaky_relu(input, negative_slope)  # type: ignore[no-any-return]
+    return _leaky_relu(input, negative_slope)
 
 
 leaky_relu_ = in_place("leaky_relu", leaky_relu)
@@ -127,14 +127,14 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``x`` where positive, else ``alpha * (exp(x) - 1)`` (Clevert et al. 2015, "Fast and accurate deep network learning")."""
     _needs_floats("elu_cpu", input)
-    return _elu(input, alpha, 1.0, 1.0)  # type: ignore[no-any-return]
+    return _elu(input, alpha, 1.0, 1.0)
 
 
 @composite(method=False)
 def selu(input: Tensor) -> Tensor:
     """A scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017, "Self-normalizing neural networks")."""
     _needs_floats("elu_cpu", input)
-    return _elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0)  # type: ignore[no-any-return]
+    return _elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
 @composite(method=False)
@@ -143,7 +143,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     _needs_floats("elu_cpu", input)
-    return _elu(input, alpha, 1.0, 1.0 / alpha)  # type: ignore[no-any-return]
+    return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 
 # --- piecewise linear ---------------------------------------------------------------------------------------------
@@ -160,12 +160,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return _hardtanh(input, min_val, max_val)  # type: ignore[no-any-return]
+    return _hardtanh(input, min_val, max_val)
 
 
 def relu6(input: Tensor) -> Tensor:
     """The element brought into ``[0, 6]``."""
-    return _hardtanh(input, 0, 6)  # type: ignore[no-any-return]
+    return _hardtanh(input, 0, 6)
 
 
 _hardsigmoid = _activation(
@@ -181,13 +181,13 @@ _hardswish = _activation(
 def hardsigmoid(input: Tensor) -> Tensor:
     """``x / 6 + 1 / 2``, brought into ``[0, 1]``."""
     _needs_floats("hardsigmoid", input)
-    return _hardsigmoid(input)  # type: ignore[no-any-return]
+    return _hardsigmoid(input)
 
 
 def hardswish(input: Tensor) -> Tensor:
     """``x * hardsigmoid(x)`` (Howard et al. 2019, "Searching for MobileNetV3")."""
     _needs_floats("hardswish", input)
-    return _hardswish(input)  # type: ignore[no-any-return]
+    return _hardswish(input)
 
 
 _threshold = _activation(
@@ -199,7 +199,7 @@ _threshold = _activation(
 @composite(method=False)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """The element where it is above ``threshold``, else ``value``."""
-    return _threshold(input, threshold, value)  # type: ignore[no-any-return]
+    return _threshold(input, threshold, value)
 
 
 _hardshrink = _activation(
@@ -215,7 +215,7 @@ _softshrink = _activation(
 @composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The element where it is farther than ``lambd`` from 0, else 0."""
-    return _hardshrink(input, lambd)  # type: ignore[no-any-return]
+    return _hardshrink(input, lambd)
 
 
 @with_out
@@ -223,7 +223,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The element brought nearer to 0 by ``lambd``, or to 0."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return _softshrink(input, lambd)  # type: ignore[no-any-return]
+    return _softshrink(input, lambd)
 
 
 # --- smooth units -------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ _silu = _activation(
 def silu(input: Tensor) -> Tensor:
     """``x * sigmoid(x)`` (Hendrycks & Gimpel 2016, "Gaussian error linear units"; also known as swish)."""
     _needs_floats("silu_cpu", input)
-    return _silu(input)  # type: ignore[no-any-return]
+    return _silu(input)
 
 
 def _softplus_of(xp: Any, input: Any) -> Any:
@@ -261,7 +261,7 @@ _mish = _activation("mish", lambda xp, input: input * xp.tanh(_softplus_of(xp, i
 def mish(input: Tensor) -> Tensor:
     """``x * tanh(softplus(x))`` (Misra 2019, "Mish: a self regularized non-monotonic neural activation function")."""
     _needs_floats("mish_cpu", input)
-    return _mish(input)  # type: ignore[no-any-return]
+    return _mish(input)
 
 
 _softplus = _activation(
@@ -277,14 +277,14 @@ _logsigmoid = _activation(
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; the element itself where ``beta * x`` is above ``threshold``."""
     _needs_floats("softplus_cpu", input)
-    return _softplus(input, beta, threshold)  # type: ignore[no-any-return]
+    return _softplus(input, beta, threshold)
 
 
 @with_out
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, without underflow."""
     _needs_floats("log_sigmoid_cpu", input)
-    return _logsigmoid(input)  # type: ignore[no-any-return]
+    return _logsigmoid(input)
 
 
 # --- GELU ---------------------------------------------------------------------------------------------------------
@@ -331,9 +331,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     _needs_floats("GeluKernelImpl", input)
     if approximate == "none":
-        return _gelu(input)  # type: ignore[no-any-return]
+        return _gelu(input)
     if approximate == "tanh":
-        return _gelu_tanh(input)  # type: ignore[no-any-return]
+        return _gelu_tanh(input)
     raise RuntimeError("approximate argument must be either none or tanh.")
 
 
@@ -350,7 +350,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
     value, gate = input.chunk(2, dim)
-    return value * sigmoid(gate)  # type: ignore[no-any-return]
+    return value * sigmoid(gate)
 
 
 # --- in place -----------------------------------------------------------------------------------------------------

@@ -123,4 +123,4 @@ def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor
         shape = [1] * (2 * n)
         shape[dim], shape[n + dim] = each.shape[-2:]
         flat = flat * length + each.reshape(*each.shape[:-2], *shape)
-    return flat  # type: ignore[no-any-return]
+    return flat  # type: ignore[no-any-return]  # a sum that starts at 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
-from ..op import composite, op
+from .._tensor import Tensor, attach
+from ..autograd.node import renamed
+from ..dispatch import result_dtype
+from ..op import can_operate, composite, op
 
 _add = op(
     "add", lambda xp, input, other: xp.add(input, other),
@@ -15,9 +17,20 @@ _add = op(
     other=lambda F, g: g,
 )  # fmt: skip
 
+def _refuse_bool_sub(input: Any, other: Any) -> None:
+    if not any(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other)):
+        return
+    both = all(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other))
+    if both:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                           "`logical_xor()` operator instead.")  # fmt: skip
+    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                       "mask, use the `~` or `logical_not()` operator instead.")  # fmt: skip
+
+
 _sub = op(
     "sub", lambda xp, input, other: xp.subtract(input, other),
-    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
+    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"), check=_refuse_bool_sub,
     input=lambda F, g: g,
     other=lambda F, g: -g,
 )  # fmt: skip
@@ -35,6 +48,8 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     if isinstance(other, Tensor) and not whole and other._kind.dtype.category < dtypes.FLOATING and (
             input._kind.dtype.category < dtypes.FLOATING):  # fmt: skip
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        other = other.to(result_dtype((input, other)))
     return input, other * alpha
 
 
@@ -52,25 +67,17 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
 @composite(inplace=True, out=True, aliases=("subtract",))
 def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
-    if any((isinstance(each, Tensor) and each.dtype is dtypes.bool_) or isinstance(each, bool) for each in (input, other)):
+    if isinstance(input, bool) or isinstance(other, bool):
         _refuse_bool_sub(input, other)
     return _sub(*_scaled("sub", input, other, alpha))
-
-
-def _refuse_bool_sub(input: Any, other: Any) -> None:
-    both = all(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other))
-    if both:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-                           "`logical_xor()` operator instead.")  # fmt: skip
-    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-                       "mask, use the `~` or `logical_not()` operator instead.")  # fmt: skip
 
 
 @composite(method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
-    result: Tensor = other - (input if alpha == 1 else input * alpha)
-    return result
+    if not isinstance(input, Tensor):
+        raise TypeError(f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    return sub(other, input, alpha)  # type: ignore[no-any-return]
 
 
 mul = op(
@@ -172,8 +179,20 @@ def _pow_grad_exponent(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
     return g * F.conj(F.where(at_zero, 0.0, slope))
 
 
+def integer_pow(xp: Any, input: Any, other: Any) -> Any:
+    """Powers of integers; to a negative power, those of 1 and -1 alone are not 0."""
+    negative = other < 0
+    made = xp.pow(input, xp.where(negative, xp.zeros_like(other), other))
+    inverse = xp.where(input == -1, 1 - 2 * (other % 2), xp.astype(input == 1, other.dtype))
+    return xp.where(negative, inverse, made)
+
+
+def _pow_forward(xp: Any, input: Any, other: Any) -> Any:
+    return integer_pow(xp, input, other) if xp.isdtype(input.dtype, "signed integer") else xp.pow(input, other)
+
+
 _pow = op(
-    "pow", lambda xp, input, other: xp.pow(input, other),
+    "pow", lambda xp, input, other: _pow_forward(xp, input, other),
     promote="arithmetic", public=False, method=False,
     input=_pow_grad_base, other=_pow_grad_exponent,
 )  # fmt: skip
@@ -202,8 +221,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
         if input._kind.dtype.category == dtypes.INTEGER and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         return _pow_scalar(input, exponent)
-    if not isinstance(exponent, (Tensor, bool, int, float, complex)):
-        return NotImplemented  # type: ignore[no-any-return]
+    if not can_operate(exponent):
+        return NotImplemented  # type: ignore[no-any-return]  # for the operator
     return _pow(input, exponent)
 
 
@@ -211,8 +230,8 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
     return _pow(other, self)
 
 
-Tensor.__rpow__ = __rpow__  # type: ignore[method-assign, assignment]
-Tensor.__ipow__ = Tensor.pow_  # type: ignore[method-assign]
+attach(__rpow__=__rpow__)
+attach(__ipow__=Tensor.pow_)
 
 
 @composite(inplace=True, out=True)
@@ -240,7 +259,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
     """
     if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
-    return input + (tensor1 if value == 1 else tensor1 * value) * tensor2  # type: ignore[no-any-return]
+    return renamed(input + (tensor1 if value == 1 else tensor1 * value) * tensor2, "AddcmulBackward0")
 
 
 @composite(inplace=True, out=True)
@@ -253,7 +272,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
                            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
                            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
                            "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
-    return input + (tensor1 if value == 1 else tensor1 * value) / tensor2  # type: ignore[no-any-return]
+    return renamed(input + (tensor1 if value == 1 else tensor1 * value) / tensor2, "AddcdivBackward0")
 
 
 _lerp = op(
@@ -282,6 +301,8 @@ _lerp_scalar = op(
 @composite(inplace=True, out=True)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """Linear interpolation: ``input + weight * (end - input)``, exact at both ends."""
+    if not isinstance(end, Tensor):
+        raise TypeError(f"lerp(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
     if input.dtype is not end.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
     if type(weight) in input._kind.scalars:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
-from ..creation import _offered_to_modes, arange, zeros
+from .._tensor import Tensor, attach
+from ..creation import _finish, _offered_to_modes, arange, zeros
 from ..op import PUBLIC, composite
+from ..settings import warn_once
 from .joining import cat, stack
 from .views import as_shape, diagonal, split, wrap_dim
 
@@ -71,10 +72,14 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite
 def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
-) -> Any:
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None,
+    tensor_indices_or_sections: Tensor | None = None,
+) -> Any:  # fmt: skip
     """Views of parts of ``dim``: so many of nearly equal size, or cut at the indices."""
-    given = next(each for each in (indices_or_sections, indices, sections) if each is not None)
+    ways = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    given = next((each for each in ways if each is not None), None)
+    if given is None:
+        raise TypeError("tensor_split() received an invalid combination of arguments: neither sections nor indices are given")
     if not input.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     length = input.shape[wrap_dim(dim, input.ndim)]
@@ -138,14 +143,21 @@ def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
 
 
 @composite(method=False)
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each vector spread over the dimensions of all others.
+
+    ``indexing="ij"`` has the dimensions in the order of the vectors; "xy" has the first two swapped.
 
     >>> import flambeau as torch
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
     """
     given = [each.reshape(-1) for each in _tensors(tensors)]
+    if not given:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     swap = indexing == "xy" and len(given) > 1
@@ -164,7 +176,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     given = _tensors(tensors)
     if len(given) == 1:
         return given[0]
-    return stack([each.reshape(-1) for each in meshgrid(*given)], 1)
+    return stack([each.reshape(-1) for each in meshgrid(*given, indexing="ij")], 1)
 
 
 @composite(method=False)
@@ -180,7 +192,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(choose(range(len(input)), r))
-    return input[tensor(rows, dtype=dtypes.int64, device=input.device).reshape(len(rows), r)]  # type: ignore[no-any-return]
+    return input[tensor(rows, dtype=dtypes.int64, device=input.device).reshape(len(rows), r)]
 
 
 @composite(method=False)
@@ -207,9 +219,12 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = input.shape[-1] + abs(offset)
-    made = input.new_zeros(*input.shape[:-1], size, size)
-    diagonal(made, offset, -2, -1).copy_(input)
-    return made.movedim((-2, -1), (first, second))
+    shape = list(input.shape[:-1])
+    for each in sorted((first, second)):
+        shape.insert(each, size)
+    made = input.new_zeros(shape)
+    diagonal(made, offset, first, second).copy_(input)
+    return made
 
 
 @composite(out=True)
@@ -252,17 +267,23 @@ def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     return self
 
 
-Tensor.fill_diagonal_ = _fill_diagonal_  # type: ignore[method-assign, assignment]
+attach(fill_diagonal_=_fill_diagonal_)
 
 
 # --- indices of triangles -----------------------------------------------------------------------------------------
 
 
 def _triangle_indices(name: str, keep: Any) -> None:
-    def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
+    def function(
+        row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+        requires_grad: bool = False, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
+        dtype = dtype or dtypes.int64
+        if dtype.category != dtypes.INTEGER:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
         grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
         kept: Tensor = keep(grid[1] - grid[0], offset).expand(row, col).nonzero()
-        return kept.t().contiguous().to(dtype or dtypes.int64)
+        return _finish(kept.t().contiguous().to(dtype), requires_grad, pin_memory=pin_memory)
 
     function.__name__ = function.__qualname__ = name
     side = "on and below" if name.startswith("tril") else "on and above"
@@ -282,15 +303,15 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
     if any(each < 0 for each in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
-    parts = []
+    parts, rest = [], indices.long()
     for length in reversed(shape):
-        parts.append(indices % length)
-        indices = indices // length
+        parts.append(rest % length)
+        rest = rest // length
     return tuple(reversed(parts))
 
 
 @composite(method=False)
-def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of each element, a row each (Vandermonde's matrix)."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")

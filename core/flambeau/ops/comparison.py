@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
+from ..dispatch import result_dtype
 from ..op import composite, op
+from ..scalars import converted
 
 
 def _compare(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
@@ -95,7 +97,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
     return _choose(condition, self, other)
 
 
-Tensor.where = _where_method  # type: ignore[method-assign, assignment]
+attach(where=_where_method)
 
 
 # --- clamping -----------------------------------------------------------------------------------------------------
@@ -131,10 +133,13 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         made = input if min is None else maximum(input, min)
         return made if max is None else minimum(made, max)
-    if (isinstance(min, float) or isinstance(max, float)) and input.dtype.category < dtypes.FLOATING:
-        input = input.to(dtypes.get_default_dtype())
-    if input.dtype.category == dtypes.COMPLEX:
-        raise RuntimeError("clamp is not supported for complex types")
+    bounds = [each for each in (min, max) if each is not None]
+    if input.dtype.category == dtypes.COMPLEX or any(isinstance(each, complex) for each in bounds):
+        raise NotImplementedError("clamp is not supported for complex types")
+    if not all(type(each) in input._kind.scalars for each in bounds):
+        input = input.to(result_dtype((input, *bounds)))
+    if input.dtype.category == dtypes.INTEGER:
+        min, max = (each if each is None else converted(each, input.dtype) for each in (min, max))
     return _clamp(input, min, max)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
 from ..dispatch import result_dtype
 from ..op import composite, op
 
@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 
 def _is_complex_array(xp: Any, array: Any) -> bool:
-    return xp.isdtype(array.dtype, "complex floating")  # type: ignore[no-any-return]
+    return xp.isdtype(array.dtype, "complex floating")  # type: ignore[no-any-return]  # xp is untyped
 
 
 def _complex_dtype(xp: Any, array: Any) -> Any:
@@ -61,7 +61,7 @@ def _part(read: Any) -> property:
     return property(read, write, doc=read.__doc__)
 
 
-Tensor.real, Tensor.imag = _part(real), _part(imag)  # type: ignore[method-assign, assignment]
+attach(real=_part(real), imag=_part(imag))
 
 
 @composite(out=True)
@@ -247,11 +247,16 @@ def numel(input: Tensor) -> int:
 
 
 @composite(method=False)
-def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
-    """The dtype of an operation on two tensors or Python numbers.
+def result_type(
+    tensor: Any = None, other: Any = None, *, scalar: Any = None, scalar1: Any = None, scalar2: Any = None
+) -> dtypes.dtype:
+    """The dtype of an operation on two tensors or Python numbers; PyTorch has names for each combination.
 
     >>> import flambeau as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
-    return result_dtype([tensor1, tensor2])
+    given = [each for each in (tensor, other, scalar, scalar1, scalar2) if each is not None]
+    if len(given) != 2:
+        raise TypeError(f"result_type() received an invalid combination of arguments: {len(given)} values instead of 2")
+    return result_dtype(given)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes, overrides
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, attach, wrap
 from ..autograd import forward_ad
 from ..autograd.engine import tangents
+from ..autograd.node import renamed
 from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
-from ..inplace import assign, check_writable, snapshot
+from ..inplace import assign, check_writable, is_plain, snapshot
 from ..op import FAST, OPS, op
 from ..settings import preserve_format
 
 _cast = op(
-    "to_kind", lambda xp, input, /, target: _converted(input, target), public=False, method=False, out=False,
+    "to_kind", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
     backward_name="ToCopyBackward0",
-    input=lambda F, g: g,  # the engine brings the gradient back to the input's kind
+    input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine brings it to the input's dtype
 )  # fmt: skip
 
 
@@ -25,7 +26,14 @@ def _converted(array: Any, kind: Kind) -> Any:
     return kind.backend.astype(array, kind.raw_dtype)
 
 
-def to_kind(input: Tensor, kind: Kind, copy: bool = False) -> Tensor:
+def _sent_back(g: Any, kind: Kind, source: Kind) -> Any:
+    """A gradient on the device that the tensor came from."""
+    if kind.device is source.device:
+        return g
+    return g.to(source.device) if isinstance(g, Tensor) else _transferred(g, kind, source.to(kind.dtype), False)
+
+
+def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = False) -> Tensor:
     """``input`` in another kind: itself where it has that kind, unless a copy is asked for."""
     given = input._kind
     if type(given) is not type(kind) or type(given) is not Kind:  # batched or not is not for a conversion to change
@@ -33,28 +41,32 @@ def to_kind(input: Tensor, kind: Kind, copy: bool = False) -> Tensor:
     if given is kind:
         return input.clone() if copy else input
     if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING:
-        return forward_ad.along(lambda each: _in_kind(each, kind), input)
-    return _in_kind(input, kind)
+        return forward_ad.along(lambda each: _in_kind(each, kind, non_blocking), input)
+    return _in_kind(input, kind, non_blocking)
 
 
-def _in_kind(input: Tensor, kind: Kind) -> Tensor:
+def _in_kind(input: Tensor, kind: Kind, non_blocking: bool) -> Tensor:
     given, array = input._kind, input._array
     if given.device is not kind.device:
-        array = _transferred(array, given, kind)
+        array = _transferred(array, given, kind, non_blocking)
     elif given.dtype is not kind.dtype:
         array = kind.backend.astype(array, kind.raw_dtype)
     if input._requires_grad and kind.dtype.category >= dtypes.FLOATING:
-        return OPS["to_kind"].record(array, kind, input, kind)  # type: ignore[no-any-return]
+        return OPS["to_kind"].record(array, kind, input, kind, given)  # type: ignore[no-any-return]  # a generated function
     return wrap(array, kind)
 
 
-def _transferred(array: Any, given: Kind, kind: Kind) -> Any:
+def _transferred(array: Any, given: Kind, kind: Kind, non_blocking: bool) -> Any:
     """The array on another device, by way of the host where the libraries differ."""
     index = kind.device.index or 0
     if given.backend is kind.backend:
         moved = kind.backend.to_device(array, index)
-    else:
+    elif not non_blocking or given.dtype is not kind.dtype:
         moved = kind.backend.from_host(given.backend.to_host(array), index)
+    elif kind.device.type == "cpu":
+        moved = kind.backend.wrap(given.backend.to_host_later(array))
+    else:
+        moved = kind.backend.from_host_later(given.backend.to_host(array), index)
     return moved if given.dtype is kind.dtype else kind.backend.astype(moved, kind.raw_dtype)
 
 
@@ -72,13 +84,15 @@ def _to_method(
         options = {"dtype": dtype, "device": device, "other": other, "non_blocking": non_blocking, "copy": copy,
                    "memory_format": memory_format}  # fmt: skip
         given = {name: value for name, value in options.items() if value is not None and value is not False}
-        return overrides.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore[no-any-return]
+        return overrides.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore[no-any-return]  # an override may return anything
     place = device
     for position, each in enumerate(args):
         if isinstance(each, dtypes.dtype):
             dtype = each
         elif isinstance(each, Tensor):
             dtype, place = each.dtype, each.device
+        elif each in dtypes.OF_PYTHON:
+            dtype = dtypes.OF_PYTHON[each]
         elif isinstance(each, bool):
             if position == len(args) - 1 and position and isinstance(args[position - 1], bool):
                 copy = each
@@ -93,7 +107,7 @@ def _to_method(
         kind = kind_of(dtype or kind.dtype, _as_device(place))
     elif dtype is not None:
         kind = kind.to(dtype)
-    made = to_kind(self, kind, copy)
+    made = to_kind(self, kind, copy, non_blocking)
     return made if memory_format is None or memory_format is preserve_format else made.contiguous(memory_format=memory_format)
 
 
@@ -105,13 +119,15 @@ def _as_device(place: Any) -> device:
 
 
 _to_method.__name__ = "to"
-Tensor.to = _to_method  # type: ignore[method-assign, assignment]
+attach(to=_to_method)
 
 
 def _converter(name: str, dtype: dtypes.dtype) -> None:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
         if type(self) not in FAST and overrides.wanted((self,)):
-            return overrides.handle_torch_function(method, (self,), self)  # type: ignore[no-any-return]
+            return overrides.handle_torch_function(method, (self,), self)  # type: ignore[no-any-return]  # an override may return anything
+        if memory_format is not None:
+            return _to_method(self, dtype, memory_format=memory_format)
         return to_kind(self, self._kind.to(dtype))
 
     method.__name__ = method.__qualname__ = name
@@ -132,7 +148,7 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
     return to_kind(self, other._kind)
 
 
-def _cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor in the CPU's memory."""
     return to_kind(self, kind_of(self.dtype, _device("cpu")))
 
@@ -145,16 +161,16 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
 
     cuda.init()
     place = _device("cuda", device) if device is None or isinstance(device, int) else _as_device(device)
-    return to_kind(self, kind_of(self.dtype, place))
+    return to_kind(self, kind_of(self.dtype, place), non_blocking=non_blocking or old.get("async", False))
 
 
-Tensor.type_as, Tensor.cpu, Tensor.cuda = _type_as, _cpu, _cuda  # type: ignore[method-assign, assignment]
+attach(type_as=_type_as, cpu=_cpu, cuda=_cuda)
 
 
 # --- layout -------------------------------------------------------------------------------------------------------
 
 
-def _is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory in row-major order (or in that of ``memory_format``)."""
     if memory_format is not None and memory_format.is_channels_last:
         return _in_channels_last(self)
@@ -170,7 +186,7 @@ def _in_channels_last(self: Tensor) -> bool:
     return all(shape[d] == 1 or strides[d] == w for d, w in zip(order, wanted, strict=True))
 
 
-def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a contiguous copy."""
     if memory_format is not None and memory_format.is_channels_last:
         return self if _in_channels_last(self) else self.clone(memory_format=memory_format)
@@ -181,23 +197,30 @@ _contiguous_copy = op(
     "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
     backward_name="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
-Tensor.is_contiguous, Tensor.contiguous = _is_contiguous, _contiguous  # type: ignore[method-assign, assignment]
+attach(is_contiguous=_is_contiguous, contiguous=_contiguous)
 
 
-def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the elements with those of ``src``, broadcast and converted; the history becomes that of ``src``."""
+def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrite the elements with those of ``other``, broadcast and converted; the history becomes that of ``other``."""
     kernel = self._kind.backend.inplace_kernels.get("copy")
-    alike = type(src) in FAST and type(self) in FAST and src._kind is self._kind and src._array.shape == self._array.shape
-    if kernel and alike and not (self._requires_grad or src._requires_grad) and kernel(self._array, src._array):
+    alike = type(other) in FAST and type(self) in FAST and other._kind is self._kind and other._array.shape == self._array.shape
+    if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
         self._bump_version()
         return self
+    if isinstance(other, (bool, int, float, complex)):
+        return self.fill_(other)
+    if not isinstance(other, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    return write_over(self, other, non_blocking=non_blocking and self.device.type != "cpu")  # the host would not know when
+
+
+def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
+    """Write ``value``, broadcast and converted, over all elements; ``name`` is that of the node, if there is one."""
     check_writable(self)
-    if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    value = to_kind(src, self._kind)
+    value = to_kind(value, self._kind, non_blocking=non_blocking)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)
-    return assign(self, _copied(snapshot(self), value))
+    return assign(self, renamed(_copied(snapshot(self), value), name))
 
 
 _copied = op(
@@ -206,4 +229,4 @@ _copied = op(
     input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
     src=lambda F, g: g,
 )  # fmt: skip
-Tensor.copy_ = _copy  # type: ignore[method-assign, assignment]
+attach(copy_=_copy)

@@ -129,6 +129,14 @@ def _over_space(F: Any, g: Any) -> Any:
     return F.sum(g, (0, *range(2, len(g.shape))), False)
 
 
+def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
+    """The convolution whose result has this shape: output padding of a step or more makes room for further places."""
+    made = F.convolution(*arguments)
+    if made.shape == tuple(shape):
+        return made
+    return F.getitem_slice(made, tuple(slice(0, length) for length in shape))
+
+
 _convolution = op(
     "convolution", _convolution_forward, promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
@@ -140,8 +148,8 @@ _convolution = op(
 _transposed = op(
     "convolution_transposed", _transposed_forward, promote="accumulate", public=False, method=False, out=False,
     backward_name="ConvolutionBackward0",
-    input=lambda F, g, weight, stride, padding, dilation, groups: F.convolution(
-        g, F.conj(weight), None, stride, padding, dilation, groups),
+    input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: _back_to(
+        F, input_shape, g, F.conj(weight), None, stride, padding, dilation, groups),
     weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups: F.convolution_weight(
         F.conj(input), g, tuple(weight_shape), stride, padding, dilation, groups),
     bias=lambda F, g: _over_space(F, g),
@@ -149,8 +157,8 @@ _transposed = op(
 op(
     "convolution_weight", _weight_forward, promote="accumulate", public=False, method=False, out=False,
     backward_name="ConvolutionBackward0",
-    grad=lambda F, g, input, stride, padding, dilation, groups: F.convolution(
-        F.conj(input), g, None, stride, padding, dilation, groups),
+    grad=lambda F, g, input, grad_shape, stride, padding, dilation, groups: _back_to(
+        F, grad_shape, F.conj(input), g, None, stride, padding, dilation, groups),
     input=lambda F, g, grad, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
         F.conj(grad), g, None, tuple(input_shape[2:]), stride, padding, dilation, groups),
 )  # fmt: skip

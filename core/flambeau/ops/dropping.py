@@ -8,8 +8,10 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..creation import empty_like
+from ..devices import Kind
 from ..inplace import in_place
-from ..op import PUBLIC
+from ..op import PUBLIC, op
+from ..random import raw_generator
 
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]
 
@@ -30,12 +32,26 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     return noise.bernoulli_(1 - p)
 
 
+def _fused_forward(xp: Any, input: Any, /, keep: float, generator: Any) -> tuple[Any, Any]:
+    noise = generator.bernoulli(input.shape, input.dtype, keep) / keep
+    return input * noise, noise
+
+
+_fused = op(
+    "fused_dropout", _fused_forward, promote="accumulate", results=("result", "noise"), public=False, method=False, out=False,
+    backward_name="NativeDropoutBackward0", joint=lambda F, g, noise: (g[0] * noise,),
+)  # fmt: skip
+
+
 def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     _check(p)
     if p == 0 or not train or 0 in input._array.shape:
         return input
     if p == 1:
         return input * 0
+    kind = input._kind
+    if "fused_dropout" in kind.backend.all_kernels and type(kind) is Kind and not whole_channels:
+        return _fused(input, 1 - p, raw_generator(None, kind.device))[0]
     with no_grad():
         noise = _kept(input, p, whole_channels).div_(1 - p)
     return input * noise

@@ -187,7 +187,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
     if not options.enabled:
         return None
     try:
-        from opt_einsum import contract_path, get_symbol  # type: ignore[import-untyped]
+        from opt_einsum import contract_path, get_symbol
     except ImportError:
         return None
     symbols: dict[Label, str] = {}
@@ -195,7 +195,7 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
              for labels in (*(labels for _, labels in labelled), output)]  # fmt: skip
     equation = f"{','.join(parts[:-1])}->{parts[-1]}"
     shapes = (tuple(each.shape) for each, _ in labelled)
-    return contract_path(equation, *shapes, shapes=True, optimize=options.strategy)[0]  # type: ignore[no-any-return]
+    return contract_path(equation, *shapes, shapes=True, optimize=options.strategy)[0]  # type: ignore[no-any-return]  # opt_einsum is untyped
 
 
 # --- products of pairs --------------------------------------------------------------------------------------------
@@ -214,8 +214,8 @@ def _contracted(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted
     cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)
     shape = (*left.shape[: cuts[1]], *right.shape[cuts[2] :])
     if not summed:
-        product: Any = left.reshape(*left.shape, *((1,) * len(columns))) * right.reshape(
-            *right.shape[: len(batch)], *((1,) * len(rows)), *right.shape[len(batch) :])  # fmt: skip
+        product: Any = left.reshape((*left.shape, *((1,) * len(columns)))) * right.reshape(
+            (*right.shape[: len(batch)], *((1,) * len(rows)), *right.shape[len(batch) :]))  # fmt: skip
         return product, [*batch, *rows, *columns]
     many, m = prod(left.shape[: cuts[0]]), prod(left.shape[cuts[0] : cuts[1]])
     inner, n = prod(left.shape[cuts[1] :]), prod(right.shape[cuts[2] :])
@@ -240,7 +240,7 @@ def _summed(tensor: Tensor, labels: Labels, wanted: set[Label]) -> tuple[Tensor,
     dims = [i for i, label in enumerate(labels) if label not in wanted]
     if not dims:
         return tensor, labels
-    summed = tensor.sum(dims, dtype=tensor.dtype)
+    summed = tensor.sum(dims)
     return summed, [label for label in labels if label in wanted]
 
 

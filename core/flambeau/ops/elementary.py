@@ -61,10 +61,16 @@ def rad2deg(input: Tensor) -> Tensor:
     return input * (180 / math.pi)
 
 
-@in_double
 def _sinc_forward(xp: Any, input: Any) -> Any:
-    angle = xp.where(input == 0, 1.0, input * math.pi)
-    return xp.where(input == 0, 1.0, xp.sin(angle) / angle)
+    return (_sinc if xp.isdtype(input.dtype, "complex floating") else _accurate_sinc)(xp, input)
+
+
+def _sinc(xp: Any, input: Any) -> Any:
+    angle = xp.where(input == 0, xp.ones_like(input), input * math.pi)
+    return xp.where(input == 0, xp.ones_like(input), xp.sin(angle) / angle)
+
+
+_accurate_sinc = in_double(_sinc)
 
 
 def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
@@ -186,12 +192,20 @@ lcm = _of_integers("lcm", _lcm_forward, "The least common multiple of integers; 
 # --- logarithms ---------------------------------------------------------------------------------------------------
 
 
+def logaddexp_forward(xp: Any, input: Any, other: Any) -> Any:
+    if not xp.isdtype(input.dtype, "complex floating"):
+        return xp.logaddexp(input, other)
+    first = xp.real(input) >= xp.real(other)
+    larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
+    return larger + xp.log1p(xp.exp(smaller - larger))
+
+
 def _logaddexp2_forward(xp: Any, input: Any, other: Any) -> Any:
     return xp.logaddexp(input * math.log(2), other * math.log(2)) / math.log(2)
 
 
 logaddexp = op(
-    "logaddexp", lambda xp, input, other: xp.logaddexp(input, other), promote="float",
+    "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other), promote="float",
     doc="""``log(exp(input) + exp(other))``, without overflow on the way.
 
     >>> import flambeau as torch
@@ -274,13 +288,12 @@ def _frexp_forward(xp: Any, input: Any) -> Any:
     mantissa = size * xp.pow(2.0, -xp.floor(exponent / 2)) * xp.pow(2.0, -xp.ceil(exponent / 2))  # one power alone may overflow
     exponent = xp.where(mantissa >= 1, exponent + 1, xp.where(mantissa < 0.5, exponent - 1, exponent))
     mantissa = xp.where(mantissa >= 1, mantissa / 2, xp.where(mantissa < 0.5, mantissa * 2, mantissa))
-    return xp.where(ordinary, xp.copysign(mantissa, input), input), xp.astype(exponent, xp.int64)
+    return xp.where(ordinary, xp.copysign(mantissa, input), input), exponent
 
 
 _frexp = op(
-    "frexp", _frexp_forward, results=("mantissa", "exponent"), result_promotions=("same", "index"), out=False,
-    public=False, method=False,
-    joint=lambda F, g, exponent: (g[0] / F.exp2(exponent * F.ones_of(g[0])),),
+    "frexp", _frexp_forward, results=("mantissa", "exponent"), out=False, public=False, method=False,
+    joint=lambda F, g, exponent: (g[0] / F.exp2(exponent),),
 )  # fmt: skip
 
 
@@ -305,6 +318,8 @@ _FREXP = make("frexp", ("mantissa", "exponent"))
 @composite(inplace=True, out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
+    if other.dtype.category < dtypes.FLOATING:
+        other = other.to(input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype())
     return input * 2.0**other
 
 

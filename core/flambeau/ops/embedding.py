@@ -7,9 +7,11 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.modes import no_grad
+from ..batching.loops import one_by_one
 from ..creation import arange, full, tensor, zeros
 from ..op import PUBLIC, op
 from .joining import cat
+from .sorting import searchsorted
 from .standard import extremes
 
 __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
@@ -107,31 +109,38 @@ def embedding_bag(
     _check_indices("embedding_bag", indices)
     bags, count = _bag_numbers(offsets, indices.shape[0], last_offset)
     if padding_idx is not None:
-        kept = indices != padding_idx
-        indices, bags = indices[kept], bags[kept]
-        per_sample_weights = None if per_sample_weights is None else per_sample_weights[kept]
+        bags = bags.masked_fill(indices == padding_idx, count)
     rows = _embedding(weight, indices, -1, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     if mode == "max":
         return _max_of_bags(rows, bags, count)
-    total = _sum_rows(rows, bags, count)
+    total = _sum_rows(rows, bags, count + 1)[:count]
     if mode == "sum":
         return total
-    sizes = zeros(count, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))
-    return total / sizes.clamp_min(1).unsqueeze(1)
+    sizes = zeros(count + 1, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))
+    return total / sizes[:count].clamp_min(1).unsqueeze(1)
+
+
+def check_offsets(offsets: Tensor, length: int) -> None:
+    """RuntimeError where the first bag does not start at 0, or the last one behind the end."""
+    first, last = offsets[0], offsets[-1]
+    low, high = first._kind.backend.extremes(first._array)
+    if low or high:
+        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                           f"However, got {int(low or high)}")  # fmt: skip
+    end = int(last._kind.backend.extremes(last._array)[1])
+    if end > length:
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {end}")
 
 
 def _bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
-    """For each index the number of its bag, and how many bags there are."""
-    starts: list[int] = offsets.tolist()
-    ends = starts[1:] if last_offset else [*starts[1:], length]
-    numbers = [bag for bag, (start, end) in enumerate(zip(starts, ends, strict=False)) for _ in range(end - start)]
-    numbers += [len(ends)] * (length - len(numbers))  # behind the last offset: in no bag
-    made = tensor(numbers, dtype=dtypes.int64, device=offsets.device)
-    return made, len(ends)
+    """For each index the number of its bag, and how many bags there are; that number means that it is in no bag."""
+    numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
+    return numbers, offsets.shape[0] - bool(last_offset)
 
 
+@one_by_one
 def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     """Maxima by way of a dense table of bags, filled up with minus infinity."""
     members: list[list[int]] = [[] for _ in range(count)]
@@ -145,7 +154,7 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
     lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
     dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
     empty = tensor([not each for each in members], device=rows.device)
-    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]
+    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]  # ``max`` has two forms
 
 
 # --- one-hot ------------------------------------------------------------------------------------------------------

@@ -54,16 +54,16 @@ def _r2c_grad(F: Any, g: Any, input_shape: Any, dims: tuple[int, ...], scale: in
 
 
 complex_to_complex = op(
-    "fft_c2c", _c2c, public=False, method=False, out=False,
+    "fft_c2c", _c2c, requires="fft", public=False, method=False, out=False,
     input=lambda F, g, dims, scale, forward: F.fft_c2c(g, dims, scale, not forward),
 )  # fmt: skip
 real_to_complex = op(
     "fft_r2c", lambda xp, input, /, dims, scale: xp.fft.rfftn(input, axes=dims, norm=_FORWARD[scale]), promote="complex",
-    public=False, method=False, out=False,
+    requires="fft", public=False, method=False, out=False,
     input=_r2c_grad,
 )  # fmt: skip
 complex_to_real = op(
-    "fft_c2r", _c2r, promote="real", public=False, method=False, out=False,
+    "fft_c2r", _c2r, promote="real", requires="fft", public=False, method=False, out=False,
     input=_c2r_grad,
 )  # fmt: skip
 op("doubled_inside", _doubled_inside, public=False, method=False, out=False,
@@ -83,7 +83,7 @@ def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
     if shape == list(input.shape):
         return input
     cut = input[tuple(slice(0, each) for each in shape)]
-    return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))  # type: ignore[no-any-return]
+    return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))
 
 
 # --- the short-time transform -------------------------------------------------------------------------------------
@@ -213,9 +213,8 @@ def istft(
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     spectra = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(1, 2)
     scale = 1 if normalized else 2
-    if return_complex or not onesided:
+    if return_complex:
         frames = complex_to_complex(spectra, (2,), scale, False)
-        frames = frames if return_complex else frames.real
     else:
         frames = complex_to_real(sized(spectra, (2,), (n_fft // 2 + 1,)), (2,), scale, n_fft)
     window = frames.new_ones(n_fft, dtype=frames.dtype.to_real()) if window is None else window
@@ -245,7 +244,8 @@ def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bo
     start = n_fft // 2 if center else 0
     stop = start + length if length is not None else total - (n_fft // 2 if center else 0)
     signal, envelope = signal[:, start:stop], envelope[start:stop]
-    if envelope.numel() and float(envelope.abs().min()) < 1e-11:
+    lowest = envelope.abs()
+    if envelope.numel() and lowest._kind.backend.extremes(lowest._array)[0] < 1e-11:
         raise RuntimeError(f"{where} window overlap add min: 1")
     signal = signal / envelope
     if length is not None and signal.shape[1] < length:

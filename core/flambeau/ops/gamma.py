@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
 from ..inplace import in_place
 from ..op import composite, op
 from .error_function import polynomial
@@ -173,8 +173,8 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-Tensor.polygamma = _polygamma_method  # type: ignore[method-assign, assignment]
-Tensor.polygamma_ = in_place("polygamma", _polygamma_method)  # type: ignore[method-assign]
+attach(polygamma=_polygamma_method)
+attach(polygamma_=in_place("polygamma", _polygamma_method))
 
 
 @composite(inplace=True, out=True)

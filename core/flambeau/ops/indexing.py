@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes, overrides
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, attach, wrap
 from ..autograd.engine import tangents
+from ..autograd.node import renamed
 from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from ..devices import Kind, kind_of
+from ..dispatch import wrap_scalar
 from ..op import FAST, OPS, composite, op
+from ..scalars import converted
 from .standard import look, put
+from .standard import nonzero as coordinates
 from .views import wrap_dim
 
 # --- basic indexing: views ----------------------------------------------------------------------------------------
@@ -125,6 +129,8 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
                             f"indices (got {type(each).__name__})")  # fmt: skip
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
+    if consumed == tensor._array.ndim and not advanced and not any(each is ... for each in raw):
+        raw.append(...)  # an array even where it has no dimensions
     return tuple(raw), advanced, kind
 
 
@@ -191,7 +197,7 @@ class NeedsLevels(RuntimeError):
 def _lifted(tensor: Tensor, levels: Any) -> Tensor:
     from ..batching.kinds import lift
 
-    return lift(tensor, levels)  # type: ignore[no-any-return]
+    return lift(tensor, levels)
 
 
 def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
@@ -206,22 +212,43 @@ def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
     return error
 
 
-def _getitem_method(self: Tensor, index: Any) -> Any:
+def _getitem_method(self: Tensor, index: Any) -> Tensor:
     if type(self) not in FAST and overrides.wanted((self,)):
-        return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)
+        return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
     if not self._array.ndim and index == 0 and type(index) is int:
-        return self.item()  # PyTorch 0.2's ``loss.data[0]``
+        return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's ``loss.data[0]``: a number
     if type(index) is int:
-        raw, advanced, kind = (index,), False, "getitem_select"
+        raw, advanced, kind = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
     else:
         try:
             raw, advanced, kind = _raw_index(self, index)
         except NeedsLevels as need:
             return _getitem_method(need.lifted(self), index)
     try:
-        return _indexed(self, raw) if advanced else OPS[kind].function(self, raw)
+        if not advanced:
+            return OPS[kind].function(self, raw)  # type: ignore[no-any-return]  # the table holds functions of all kinds
+        return _indexed(*_integers_first(self, raw))
     except IndexError as error:
         raise _check_bounds(self, raw, error) from None
+
+
+def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
+    """An advanced index with integers apart from its arrays as a view and the rest of the index.
+
+    For NumPy such integers are arrays too, and move the dimensions of the arrays to the front; for PyTorch they are not.
+    """
+    places = [n for n, each in enumerate(raw) if type(each) is int or hasattr(each, "dtype")]
+    integers = sum(type(raw[n]) is int for n in places)
+    if not integers or places[-1] - places[0] + 1 == len(places):
+        return tensor, raw
+    view: list[Any] = []
+    for each in raw:
+        if type(each) is int or each is ...:
+            view.append(each)
+        elif each is not None:
+            view += [slice(None)] * (each.ndim if str(getattr(each, "dtype", "")).endswith("bool") else 1)
+    view += [] if ... in view else [...]
+    return OPS["getitem_select"].function(tensor, tuple(view)), tuple(each for each in raw if type(each) is not int)
 
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
@@ -231,17 +258,26 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
         overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
         return
-    check_writable(self)
-    raw, _, _ = _raw_index(self, index)
+    raw, advanced, _ = _raw_index(self, index)
+    if advanced:
+        self, raw = _integers_first(self, raw)
+    made_by = _maker_of_write(raw, isinstance(value, Tensor))
+    check_writable(self, part=made_by == "CopySlices")
     kind = self._kind
     if not isinstance(value, Tensor):
         from ..creation import tensor as make
 
-        value = make(value, dtype=kind.dtype, device=kind.device)
+        try:
+            value = make(value, dtype=kind.dtype, device=kind.device)
+        except TypeError:
+            if isinstance(value, complex):
+                converted(value, kind.dtype)  # raises
+            raise
     elif value._kind is not kind:
         check_batch(kind, value._kind)
         value = value.to(kind.device, kind.dtype)
         value = value if type(kind) is Kind else _lifted(value, levels_of(kind))
+    value = _fitting(kind, value, self._array, raw)
     before = snapshot(self)
     if tangents["levels"]:
         assign(self, OPS["setitem"].function(before, value, raw))
@@ -249,25 +285,34 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     storage = self._storage or self._own_storage()
     try:
         if kind.backend.mutable:
-            kind.F.setitem_in_place(self._array, _fitting(kind, value._array, self._array, raw), raw)
+            kind.F.setitem_in_place(self._array, value._array, raw)
         else:
-            storage.replace(self, kind.F.setitem(self._array, _fitting(kind, value._array, self._array, raw), raw))
+            storage.replace(self, kind.F.setitem(self._array, value._array, raw))
     except (IndexError, ValueError) as error:
         raise _set_problem(self, raw, value, error) from None
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, kind, before, value, raw)
-        give_history(self, recorded, storage)
+        give_history(self, renamed(recorded, made_by), storage)
 
 
-def _fitting(kind: Any, value: Any, target: Any, index: Any) -> Any:
+def _maker_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
+    """The node that PyTorch has for an assignment: one for the whole tensor, for places in it, or for a view of it."""
+    chosen = [each for each in index if each is not Ellipsis and not (isinstance(each, slice) and each == slice(None))]
+    if not chosen:
+        return "CopyBackwards" if is_tensor else "FillBackward3"
+    return "IndexPutBackward0" if all(getattr(each, "ndim", 0) for each in chosen) else "CopySlices"
+
+
+def _fitting(kind: Any, value: Tensor, target: Any, index: Any) -> Tensor:
     """Drop leading dimensions of length 1 that the indexed place does not have, as PyTorch does."""
-    if not value.ndim or value.shape[0] != 1:
+    shape = value._array.shape
+    if not shape or shape[0] != 1:
         return value
-    ndim = kind.F.index(target, index).ndim
-    while value.ndim > ndim and value.shape[0] == 1:
-        value = value[0]
-    return value
+    ndim, extra = kind.F.index(target, index).ndim, 0
+    while len(shape) - extra > ndim and shape[extra] == 1:
+        extra += 1
+    return value.reshape(shape[extra:]) if extra else value
 
 
 def _set_problem(tensor: Tensor, index: Any, value: Tensor, error: Exception) -> Exception:
@@ -288,14 +333,14 @@ def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
 
 
 op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False)
-Tensor.__getitem__, Tensor.__setitem__ = _getitem_method, _setitem_method  # type: ignore[method-assign, assignment]
+attach(__getitem__=_getitem_method, __setitem__=_setitem_method)
 
 
 def _delitem(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-Tensor.__delitem__ = _delitem  # type: ignore[method-assign, assignment]
+attach(__delitem__=_delitem)
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------
@@ -315,7 +360,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not input.ndim:
         return input.clone()
-    return input[(slice(None),) * dim + (index.reshape(-1),)]  # type: ignore[no-any-return]
+    return input[(slice(None),) * dim + (index.reshape(-1),)]
 
 
 def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
@@ -356,10 +401,12 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
             [4]])
     """
     dim = wrap_dim(dim, input.ndim)
+    if not index.numel():
+        return input.new_empty(index.shape)
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if not input.ndim or not index.ndim:
-        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)  # type: ignore[no-any-return]
+        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)
     _check_gather("gather", input, dim, index)
     return _gather(input, index, dim)
 
@@ -441,10 +488,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                                "dimension(s).")
         value = value.to(input.dtype)
-    elif dtypes.promotion_of_scalar(type(value)).category > input.dtype.category:
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.name}_t without overflow")
     else:
-        value = wrap(input._kind.backend.asarray(value, input._kind.raw_dtype), input._kind)
+        value = wrap_scalar(converted(value, input.dtype), input._kind)
     return _masked_fill(input, mask, value)
 
 
@@ -456,15 +501,16 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if mask.dtype is not dtypes.bool_ and mask.dtype is not dtypes.uint8:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
-    return input[mask]  # type: ignore[no-any-return]
+    return input[mask]
 
 
 @composite(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero elements: a row each, or, ``as_tuple``, an index tensor per dimension."""
     kind = kind_of(dtypes.int64, input.device)
-    found = input._kind.backend.xp.nonzero(input._array) if input.ndim else ()
-    indices = [wrap(kind.backend.astype(each, kind.raw_dtype), kind) for each in found]
+    with kind.backend.guard(kind.device.index or 0):
+        found = coordinates(input._kind.backend.xp, input._array) if input.ndim else ()
+        indices = [wrap(kind.backend.astype(each, kind.raw_dtype), kind) for each in found]
     if as_tuple:
         return tuple(indices) if input.ndim else (wrap(kind.backend.xp.zeros(int(bool(input)), dtype=kind.raw_dtype), kind),)
     from .joining import stack

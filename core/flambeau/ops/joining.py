@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
+from ..batching.loops import one_by_one
 from ..op import composite, op
-from .views import as_shape, wrap_dim
+from ..settings import contiguous_format
+from .views import as_shape, sizes_given, wrap_dim
 
 
 def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
@@ -89,19 +91,19 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))
 
 
-def _repeat_method(self: Tensor, *sizes: Any) -> Tensor:
-    """The tensor laid out ``sizes`` times along each dimension (more sizes than dimensions: new ones in front)."""
-    repeats = as_shape(sizes)
+def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
+    """The tensor laid out ``repeats`` times along each dimension (more of them than dimensions: new ones in front)."""
+    repeats = sizes_given(repeats, rest)
     extra = len(repeats) - self.ndim
     if extra < 0:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (1,) * extra + self._array.shape
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
     tall = self.reshape([length for each in shape for length in (1, each)])
-    return tall.expand(spread).clone().reshape([r * n for r, n in zip(repeats, shape, strict=True)])
+    return tall.expand(spread).clone(memory_format=contiguous_format).reshape([r * n for r, n in zip(repeats, shape, strict=True)])
 
 
-Tensor.repeat = _repeat_method  # type: ignore[method-assign, assignment]
+attach(repeat=_repeat_method)
 
 
 @composite(method=False)
@@ -111,11 +113,11 @@ def tile(input: Tensor, dims: Any) -> Tensor:
     return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
 
 
-def _tile_method(self: Tensor, *dims: Any) -> Tensor:
-    return tile(self, as_shape(dims))
+def _tile_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
+    return tile(self, sizes_given(dims, rest))
 
 
-Tensor.tile = _tile_method  # type: ignore[method-assign, assignment]
+attach(tile=_tile_method)
 
 _flip = op(
     "flip", lambda xp, input, /, dims: xp.flip(input, axis=dims), public=False, method=False, out=False,
@@ -129,14 +131,14 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     return _flip_method(input, dims)
 
 
-def _flip_method(self: Tensor, *dims: Any) -> Tensor:
-    given = tuple(wrap_dim(each, self.ndim) for each in as_shape(dims))
+def _flip_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
+    given = tuple(wrap_dim(each, self.ndim) for each in sizes_given(dims, rest))
     if len(set(given)) != len(given):
         raise RuntimeError(f"dim {given[0]} appears multiple times in the list of dims")
     return _flip(self, given).clone() if given else self.clone()
 
 
-Tensor.flip = _flip_method  # type: ignore[method-assign, assignment]
+attach(flip=_flip_method)
 
 _roll = op(
     "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims), public=False, method=False, out=False,
@@ -159,16 +161,26 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 
 @composite
-def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each slice of ``dim`` (each element, without one) repeated, all equally often or as ``repeats`` lists."""
-    from ..creation import arange, tensor
+    from ..creation import arange
 
-    if repeats is None:
-        repeats, input, dim = input, arange(len(input), device=input.device), 0
+    if input is None or repeats is None:  # with the repeats alone: their positions
+        repeats = input if repeats is None else repeats
+        input, dim = arange(len(repeats), device=repeats.device), 0
     if dim is None:
         input, dim = input.reshape(-1), 0
     dim = wrap_dim(dim, input.ndim)
-    length = input.shape[dim]
+    return input.index_select(dim, _repeated(repeats, input.shape[dim], dim, output_size, input.device))  # type: ignore[no-any-return]  # ``input`` is Any
+
+
+@one_by_one
+def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
+    """Each position as often as ``repeats`` says."""
+    from ..creation import tensor
+
     counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
     counts = counts if isinstance(counts, list) else [counts]
     counts = counts * length if len(counts) == 1 else counts
@@ -178,6 +190,8 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
     if counts and min(counts) < 0:
         raise RuntimeError("repeats can not be negative")
     where = [position for position, count in enumerate(counts) for _ in range(count)]
-    return input.index_select(dim, tensor(where, dtype=dtypes.int64, device=input.device))  # type: ignore[no-any-return]
+    if output_size is not None and output_size != len(where):
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {len(where)} but got {output_size}")
+    return tensor(where, dtype=dtypes.int64, device=repeats.device if isinstance(repeats, Tensor) else place)
 
 

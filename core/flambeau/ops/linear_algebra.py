@@ -13,6 +13,7 @@ from .. import dtypes
 from .._tensor import Tensor
 from ..op import composite, op
 from ..return_types import make
+from ..settings import warn_once
 from .matrix import _mm
 from .reductions import _vector_norm
 
@@ -69,7 +70,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     inner = math.prod(a.shape[each] for each in first)
     left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
     right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
-    return _mm(left, right).reshape(shape)  # type: ignore[no-any-return]
+    return _mm(left, right).reshape(shape)
 
 
 @composite(out=True)
@@ -112,15 +113,25 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 @composite(out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross product of vectors of length 3 along ``dim``: by default the first dimension of that size."""
+    """The cross product of vectors of length 3 along ``dim``: without one, the first dimension of that size of ``input``.
+
+    Raises:
+        RuntimeError: ``input`` has no dimension of that size, or ``other`` a different size there.
+
+    >>> import flambeau as torch
+    >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
+    tensor([0., 0., 1.])
+    """
     from ..linalg import cross as product
 
-    if dim is None and input.ndim == other.ndim:
-        found = [i for i, (n, m) in enumerate(zip(input.shape, other.shape, strict=True)) if n == m == 3]
-        if not found:
+    if dim is None:
+        warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+                  "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
+                  "future release.")  # fmt: skip
+        if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
-        dim = found[0]
-    return product(input, other, dim=-1 if dim is None else dim)
+        dim = input.shape.index(3)
+    return product(input, other, dim=dim)
 
 
 # --- distances ----------------------------------------------------------------------------------------------------
@@ -211,14 +222,14 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
 
 
 @composite(out=True)
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """The solution of ``A X = B`` from the Cholesky factor of ``A``."""
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The solution of ``A X = input``, where ``input2`` is the Cholesky factor of ``A``."""
     from ..linalg import solve_triangular
 
-    _check_system(B, L, "u")
-    _refuse_dtype("cholesky_solve_cpu", B)
-    lower = L.mH if upper else L
-    return solve_triangular(lower.mH, solve_triangular(lower, B, upper=False), upper=True)
+    _check_system(input, input2, "u")
+    _refuse_dtype("cholesky_solve_cpu", input)
+    lower = input2.mH if upper else input2
+    return solve_triangular(lower.mH, solve_triangular(lower, input, upper=False), upper=True)
 
 
 def _check_system(b: Tensor, A: Tensor, name: str) -> None:
@@ -236,19 +247,19 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
 
 
 @composite(out=True)
-def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
     from ..linalg.checks import check_square
     from ..linalg.solves import refuse_singular
 
-    check_square("cholesky_inverse", L)
-    _refuse_dtype("cholesky_inverse_out_cpu", L)
-    zero = L.detach().diagonal(0, -2, -1) == 0
+    check_square("cholesky_inverse", input)
+    _refuse_dtype("cholesky_inverse_out_cpu", input)
+    zero = input.detach().diagonal(0, -2, -1) == 0
     if zero.numel():
         info = zero.any(-1) * (zero.long().argmax(-1) + 1)
         refuse_singular("cholesky_inverse", info)
-    eye = L.new_ones(L.shape[-2:]).tril().triu().expand(L.shape)
-    return cholesky_solve(eye, L, upper)
+    eye = input.new_ones(input.shape[-2:]).tril().triu().expand(input.shape)
+    return cholesky_solve(eye, input, upper)
 
 
 @composite(out=True)
@@ -287,18 +298,22 @@ def geqrf(input: Tensor) -> Any:
 
 
 @composite(out=True)
-def orgqr(input: Tensor, tau: Tensor) -> Tensor:
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """:func:`torch.linalg.householder_product`."""
     from ..linalg import householder_product
 
-    return householder_product(input, tau)
+    return householder_product(input, input2)
 
 
 @composite(out=True)
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of ``other`` with Q as :func:`torch.geqrf` returns it: ``Q other`` or ``other Q``, or with ``Q^H``."""
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """The product of ``input3`` with Q as :func:`torch.geqrf` returns it, in ``input`` and ``input2``.
+
+    That is ``Q input3`` or ``input3 Q``; with ``transpose``, ``Q^H`` takes the place of Q.
+    """
     from ..linalg.decompositions import reflect
 
+    tau, other = input2, input3
     for name, each in (("input", input), ("other", other)):
         if each.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
@@ -329,11 +344,11 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 
 
 @composite(out=True)
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solution of ``A X = b`` from the LU factorization of ``A``."""
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The solution of ``A X = input`` from the LU factorization of ``A``."""
     from .. import linalg
 
-    return linalg.lu_solve(LU_data, LU_pivots, b)
+    return linalg.lu_solve(LU_data, LU_pivots, input)
 
 
 @composite(method=False, out=True)
@@ -356,18 +371,18 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 
 @composite(out=True)
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """The solution of ``A X = b`` (``A^T X = b`` if ``transpose``) for triangular ``A``, with a copy of ``A``."""
+def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """The solution of ``A X = input`` (``A^T X = input`` if ``transpose``) for triangular ``A``, with a copy of ``A``."""
     from ..linalg import solve_triangular
 
-    for name, each in (("b", b), ("A", A)):
+    for name, each in (("b", input), ("A", A)):
         if each.ndim < 2:
             raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} "
                                "dimensions instead")  # fmt: skip
-    _check_system(b, A, "A")
-    _refuse_dtype("triangular_solve_cpu", b)
+    _check_system(input, A, "A")
+    _refuse_dtype("triangular_solve_cpu", input)
     turned = A.mT if transpose else A
-    made = solve_triangular(turned, b, upper=upper != transpose, unitriangular=unitriangular)
+    made = solve_triangular(turned, input, upper=upper != transpose, unitriangular=unitriangular)
     return _TriangularSolve((made, A.clone()))
 
 
@@ -405,10 +420,12 @@ def logdet(input: Tensor) -> Tensor:
     from ..linalg.checks import promote_square
 
     promote_square("logdet", input)
+    sign: Tensor
+    value: Tensor
     sign, value = linalg.slogdet(input)
     if input.is_complex():
-        return sign.log() + value  # type: ignore[no-any-return]
-    return value.masked_fill(sign == -1, math.nan)  # type: ignore[no-any-return]
+        return sign.log() + value
+    return value.masked_fill(sign == -1, math.nan)
 
 
 @composite(out=True)
@@ -443,10 +460,10 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     from ..linalg import qr
     from .sampling import randn
 
-    Q = qr(A @ randn(A.shape[-1], q, dtype=A.dtype, device=A.device)).Q
+    Q: Tensor = qr(A @ randn(A.shape[-1], q, dtype=A.dtype, device=A.device)).Q
     for _ in range(niter):
         Q = qr(A @ qr(A.mH @ Q).Q).Q
-    return Q  # type: ignore[no-any-return]
+    return Q
 
 
 @composite(method=False)

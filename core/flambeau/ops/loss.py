@@ -297,9 +297,9 @@ def _batched_classes(
     if target._kind.dtype is not dtypes.int64:
         target = target.long()
     if input._array.ndim > 1:
-        return loss(input, target, weight, reduction, ignore_index)  # type: ignore[no-any-return]
+        return loss(input, target, weight, reduction, ignore_index)  # type: ignore[no-any-return]  # ``loss`` is Any
     made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
-    return made.reshape(target.shape) if reduction == "none" else made  # type: ignore[no-any-return]
+    return made.reshape(target.shape) if reduction == "none" else made  # type: ignore[no-any-return]  # ``loss`` is Any
 
 
 def nll_loss(
@@ -371,4 +371,4 @@ def _smoothed_cross_entropy(
         flat = flat.sum() / counts.sum()
     elif reduction == "sum":
         flat = flat.sum()
-    return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]
+    return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]  # ``weight`` is Any

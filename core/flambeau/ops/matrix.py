@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
-from .._tensor import Tensor
+from .. import dtypes
+from .._tensor import Tensor, attach
 from ..op import RECORDED, composite, op
+from ..scalars import converted
 
 # ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
 
 
 def _product(name: str) -> Callable[..., Tensor]:
     return op(
-        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="match", public=False, method=False,
+        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="product", public=False, method=False,
         input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
         mat2=lambda F, g, input: F.mm(F.mH_(input), g),
     )  # fmt: skip
@@ -30,7 +33,7 @@ def _mH_forward(xp: Any, input: Any) -> Any:
 op("mH_", _mH_forward, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
 
 _addmm = op(
-    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias, promote="match", public=False, method=False,
+    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias, promote="product", public=False, method=False,
     bias=lambda F, g: g,
     input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
     mat2=lambda F, g, input: F.mm(F.mH_(input), g),
@@ -45,7 +48,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     if mat2.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     _check_inner(input, mat2)
-    return _mm(input, mat2)  # type: ignore[no-any-return]
+    return _mm(input, mat2)
 
 
 def _check_inner(input: Tensor, other: Tensor) -> None:
@@ -64,7 +67,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     if a[0] != b[0] or a[2] != b[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: "
                            f"[{b[0]}, {b[1]}].")  # fmt: skip
-    return _bmm(input, mat2)  # type: ignore[no-any-return]
+    return _bmm(input, mat2)
 
 
 @composite(out=True)
@@ -75,7 +78,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     if input._array.shape[1] != vec._array.shape[0]:
         n, m = input._array.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec._array.shape[0]})")
-    return _mm(input, vec.unsqueeze(1)).squeeze(1)  # type: ignore[no-any-return]
+    return _mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
 @composite(out=True)
@@ -89,7 +92,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     if input.shape != tensor.shape:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(input)}] and src [{len(tensor)}] to have the same "
                            f"number of elements, but got {len(input)} and {len(tensor)} elements respectively")  # fmt: skip
-    return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())  # type: ignore[no-any-return]
+    return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
 
 
 @composite(out=True)
@@ -119,12 +122,12 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     torch.Size([3, 4, 2])
     """
     if not isinstance(other, Tensor):
-        return NotImplemented  # type: ignore[no-any-return]
+        return NotImplemented  # type: ignore[no-any-return]  # for the operator
     n, m = input._array.ndim, other._array.ndim
     if n == 2 and m == 2:
         if input._array.shape[1] != other._array.shape[0]:
             _check_inner(input, other)
-        return _mm(input, other)  # type: ignore[no-any-return]
+        return _mm(input, other)
     if n == 0 or m == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
     if n == 1 and m == 1:
@@ -136,7 +139,7 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
-        return _mm(input.reshape(-1, shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])  # type: ignore[no-any-return]
+        return _mm(input.reshape(prod(shape[:-1]), shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])
     return _batched(input, other)
 
 
@@ -148,63 +151,82 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
         input = input.expand(*batch, *input._array.shape[-2:])
     if other._array.shape[:-2] != batch:
         other = other.expand(*batch, *other._array.shape[-2:])
-    return _bmm(input, other)  # type: ignore[no-any-return]
+    return _bmm(input, other)
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-Tensor.__rmatmul__ = __rmatmul__  # type: ignore[method-assign, assignment]
+attach(__rmatmul__=__rmatmul__)
 
 
 # --- multiply and add ---------------------------------------------------------------------------------------------
 
 
-def _with_scales(args: tuple[Any, ...], beta: Any, alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Arguments of the ``add..mm`` family; takes 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)`` too."""
-    if len(args) == 5:
-        beta, input, alpha, first, second = args
-    elif len(args) == 4:
-        beta, input, first, second = args
-    else:
-        input, first, second = args
-    return input, first, second, beta, alpha
+def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """The arguments of 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)`` in today's order."""
+    if len(given) > 5:
+        raise TypeError(f"{name}() takes 3 positional arguments but {len(given)} were given")
+    beta, input, *scale, first, second = given
+    return input, first, second, beta, scale[0] if scale else alpha
 
 
-def _add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+def _add_product(
+    input: Tensor, multiply: Callable[..., Tensor], first: Tensor, second: Tensor, beta: Any, alpha: Any
+) -> Tensor:
+    if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # rounded once, at the end
+        return _add_product(input.float(), multiply, first.float(), second.float(), beta, alpha).to(input.dtype)
+    product = multiply(first, second)
+    common = dtypes.promote_types(input.dtype, product.dtype)
+    beta, alpha = converted(beta, common), converted(alpha, common)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:  # what is in input, NaN included, must not matter
         return scaled
     return (input if beta == 1 else input * beta) + scaled
 
 
-def _adding(name: str, product: Any, doc: str) -> Any:
-    """``name(input, a, b, beta=1, alpha=1) = beta * input + alpha * product(a, b)``."""
-
-    def function(input: Any, *args: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        input, first, second, beta, alpha = _with_scales((input, *args, *named.values()), beta, alpha)
-        return _add_product(input, product(first, second), beta, alpha)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return composite(function, inplace=True, out=True)
-
-
-def _add_matrix_product(input: Any, *args: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
+@composite(inplace=True, out=True)
+def addmm(input: Any, mat1: Any, mat2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * mat1 @ mat2``."""
-    input, mat1, mat2, beta, alpha = _with_scales((input, *args, *named.values()), beta, alpha)
+    if of_old:
+        input, mat1, mat2, beta, alpha = _of_old("addmm", (input, mat1, mat2, *of_old), alpha)
     if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
         _check_inner(mat1, mat2)
         return _addmm(input, mat1, mat2)
-    return _add_product(input, mm(mat1, mat2), beta, alpha)
+    return _add_product(input, mm, mat1, mat2, beta, alpha)
 
 
-_add_matrix_product.__name__ = "addmm"
-addmm = composite(_add_matrix_product, inplace=True, out=True)
-addmv = _adding("addmv", mv, "``beta * input + alpha * mat @ vec``.")
-addr = _adding("addr", outer, "``beta * input + alpha * outer(vec1, vec2)``.")
-baddbmm = _adding("baddbmm", bmm, "``beta * input + alpha * batch1 @ batch2``, batch by batch.")
-addbmm = _adding("addbmm", lambda a, b: bmm(a, b).sum(0), "``beta * input + alpha * (batch1 @ batch2).sum(0)``.")
+@composite(inplace=True, out=True)
+def addmv(input: Any, mat: Any, vec: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * mat @ vec``."""
+    if of_old:
+        input, mat, vec, beta, alpha = _of_old("addmv", (input, mat, vec, *of_old), alpha)
+    return _add_product(input, mv, mat, vec, beta, alpha)
+
+
+@composite(inplace=True, out=True)
+def addr(input: Any, vec1: Any, vec2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    if of_old:
+        input, vec1, vec2, beta, alpha = _of_old("addr", (input, vec1, vec2, *of_old), alpha)
+    return _add_product(input, outer, vec1, vec2, beta, alpha)
+
+
+@composite(inplace=True, out=True)
+def baddbmm(input: Any, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * batch1 @ batch2``, batch by batch."""
+    if of_old:
+        input, batch1, batch2, beta, alpha = _of_old("baddbmm", (input, batch1, batch2, *of_old), alpha)
+    return _add_product(input, bmm, batch1, batch2, beta, alpha)
+
+
+@composite(inplace=True, out=True)
+def addbmm(input: Any, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2).sum(0)``."""
+    if of_old:
+        input, batch1, batch2, beta, alpha = _of_old("addbmm", (input, batch1, batch2, *of_old), alpha)
+    return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
+
 
 RECORDED.mm = _mm  # what derivative rules multiply are batches too

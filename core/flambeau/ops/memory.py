@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, attach
 from ..backend import contiguous_strides
 from ..op import RECORDED, composite, op
 from ..storage import TypedStorage, UntypedStorage, flat_memory
-from .views import as_shape
+from .views import as_shape, sizes_given
 
 
 def _storage(self: Tensor) -> TypedStorage:
@@ -28,7 +28,7 @@ def _storage_type(self: Tensor) -> Any:
     return getattr(flambeau, f"{self.dtype.legacy_name}Storage")
 
 
-Tensor.storage, Tensor.untyped_storage, Tensor.storage_type = _storage, _untyped_storage, _storage_type  # type: ignore[assignment, method-assign]
+attach(storage=_storage, untyped_storage=_untyped_storage, storage_type=_storage_type)
 
 
 def _strided_forward(xp: Any, input: Any, /, size: Any, stride: Any, offset: Any, backend: Any) -> Any:
@@ -108,9 +108,9 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     return self
 
 
-def _resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
     """Change the shape in place: the memory is kept where it is large enough, and grows, uninitialised, where not."""
-    shape = as_shape(sizes)
+    shape = sizes_given(size, rest)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     backend = self._kind.backend
@@ -132,15 +132,15 @@ def _resize(self: Tensor, *sizes: Any) -> Tensor:
     return self.reshape(*sizes)
 
 
-def _resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
-    """``resize_`` to the shape of ``other``."""
-    return _resize_(self, other.shape)
+def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """``resize_`` to the shape of ``the_template``."""
+    return _resize_(self, the_template.shape)
 
 
-Tensor.as_strided_, Tensor.set_ = _as_strided_, _set_  # type: ignore[method-assign, assignment]
-Tensor.resize_, Tensor.resize, Tensor.resize_as_ = _resize_, _resize, _resize_as_  # type: ignore[method-assign, assignment]
+attach(as_strided_=_as_strided_, set_=_set_)
+attach(resize_=_resize_, resize=_resize, resize_as_=_resize_as_)
 RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
-Tensor.resize_as = lambda self, other: _resize(self, other.shape)  # type: ignore[method-assign, arg-type]
+attach(resize_as=lambda self, tensor: _resize(self, tensor.shape))
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
@@ -154,13 +154,29 @@ def _is_same_size(self: Tensor, other: Tensor) -> bool:
 
 
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is page-locked."""
-    return self._kind.backend.is_pinned(self._array)
+    """Whether the memory is the host's and page-locked."""
+    from ..cuda import runtime
+
+    return self.device.type == "cpu" and runtime.is_initialized() and runtime.init().is_pinned(self.data_ptr())
 
 
 def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory, where a device can use it; on a machine without one, the tensor itself."""
-    return wrap(self._kind.backend.pin(self._array), self._kind) if not _is_pinned(self) else self
+    """A copy in page-locked memory of the host, which a device reads without a detour; the tensor itself if it is there.
+
+    Raises:
+        RuntimeError: the tensor is not on the CPU, or there is no device.
+    """
+    from ..creation import frombuffer
+    from ..cuda import runtime
+
+    if self.device.type != "cpu":
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    if not runtime.is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if not self.numel() or _is_pinned(self):
+        return self
+    memory = runtime.init().pinned_memory(self.numel() * self.element_size())
+    return frombuffer(memory, dtype=self.dtype).view(self.shape).copy_(self.detach())
 
 
 def _is_shared(self: Tensor) -> bool:
@@ -175,11 +191,11 @@ def _share_memory_(self: Tensor) -> Tensor:
     return self
 
 
-def _record_stream(self: Tensor, stream: Any) -> None:
-    """Keep the memory from reuse until the work queued on ``stream`` is done."""
-    self._kind.backend.record_stream(self._array, stream)
+def _record_stream(self: Tensor, s: Any) -> None:
+    """Keep the memory from reuse until the work queued on the stream ``s`` is done."""
+    self._kind.backend.record_stream(self._array, s)
 
 
-Tensor.is_set_to, Tensor.is_same_size = _is_set_to, _is_same_size  # type: ignore[method-assign, assignment]
-Tensor.is_pinned, Tensor.pin_memory, Tensor.record_stream = _is_pinned, _pin_memory, _record_stream  # type: ignore[assignment, method-assign]
-Tensor.is_shared, Tensor.share_memory_ = _is_shared, _share_memory_  # type: ignore[method-assign, assignment]
+attach(is_set_to=_is_set_to, is_same_size=_is_same_size)
+attach(is_pinned=_is_pinned, pin_memory=_pin_memory, record_stream=_record_stream)
+attach(is_shared=_is_shared, share_memory_=_share_memory_)

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
 from ..creation import empty, frombuffer
 from ..op import PUBLIC, composite
 from .views import wrap_dim
@@ -17,22 +17,28 @@ from .views import wrap_dim
 # --- memory -------------------------------------------------------------------------------------------------------
 
 
-def _dim_order(self: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:
+def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
     """The dimensions from the slowest in memory to the fastest.
 
-    RuntimeError where ``ambiguity_check`` is asked for and dimensions of length 1 or of one stride leave a choice.
+    RuntimeError where ``ambiguity_check`` (True, or a list of memory formats) is given and dimensions of length 1 or of one
+    stride leave a choice.
 
     >>> import flambeau as torch
     >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
     (2, 1, 0)
     """
+    if not isinstance(ambiguity_check, (bool, list)):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     strides = self.stride()
-    if ambiguity_check and (1 in self.shape or len(set(strides)) < len(strides)):
+    if ambiguity_check is not False and (1 in self.shape or len(set(strides)) < len(strides)):
         raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
     return tuple(sorted(range(self.ndim), key=lambda each: (-strides[each], each)))
 
 
-def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of ``physical_layout``.
 
     >>> import flambeau as torch
@@ -45,8 +51,8 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     order = [wrap_dim(each, len(size)) for each in physical_layout]
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
-    made = empty([size[each] for each in order], **options)
-    return made.permute(sorted(range(len(order)), key=order.__getitem__))
+    made = empty([size[each] for each in order], dtype=dtype, device=device, pin_memory=pin_memory)
+    return made.permute(sorted(range(len(order)), key=order.__getitem__)).requires_grad_(requires_grad)
 
 
 def from_file(
@@ -80,7 +86,7 @@ def from_file(
 
 
 PUBLIC.update(empty_permuted=empty_permuted, from_file=from_file)
-Tensor.dim_order = _dim_order  # type: ignore[method-assign, assignment]
+attach(dim_order=_dim_order)
 
 # --- hashes -------------------------------------------------------------------------------------------------------
 
@@ -96,6 +102,8 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool =
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
     given = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
+    if not input.ndim:
+        given, input = [wrap_dim(each, 0) for each in given][:0], input.clone()
     dims = sorted(wrap_dim(each, input.ndim) for each in given)
     if not input.numel():
         raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
@@ -142,6 +150,6 @@ def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -
     return func(*args, **(kwargs or {}))
 
 
-Tensor.module_load, Tensor.reinforce = _module_load, _reinforce  # type: ignore[method-assign, assignment]
-Tensor.__cuda_array_interface__ = property(_cuda_array_interface)  # type: ignore[method-assign, assignment]
-Tensor.__torch_dispatch__ = staticmethod(_torch_dispatch)  # type: ignore[method-assign]
+attach(module_load=_module_load, reinforce=_reinforce)
+attach(__cuda_array_interface__=property(_cuda_array_interface))
+attach(__torch_dispatch__=staticmethod(_torch_dispatch))

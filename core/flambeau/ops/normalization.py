@@ -150,7 +150,7 @@ def batch_norm(
     if running_mean is not None or running_var is not None:
         count = input.numel() // max(input.shape[1], 1)
         _keep_running(running_mean, running_var, mean, variance, count, momentum)
-    return _batch_norm(input, weight, bias, mean, variance, dims, eps, None)  # type: ignore[no-any-return]
+    return _batch_norm(input, weight, bias, mean, variance, dims, eps, None)
 
 
 def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
@@ -178,7 +178,7 @@ def instance_norm(
         _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
     shape = (-1, *(1,) * len(dims))
     weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
-    return _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))  # type: ignore[no-any-return]
+    return _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
 
 
 # --- layers and groups --------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def layer_norm(
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     _check_layer("layer_norm", input, shape, weight=weight, bias=bias)
     dims = tuple(range(-len(shape), 0))
-    return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))  # type: ignore[no-any-return]
+    return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
 
 
 def group_norm(
@@ -234,7 +234,7 @@ def group_norm(
     weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
     dims = tuple(range(-1 - len(space), 0))
     made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return made.reshape(input.shape)  # type: ignore[no-any-return]
+    return made.reshape(input.shape)
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:

@@ -56,7 +56,7 @@ PUBLIC["constant_pad_nd"] = constant_pad
 
 
 def _part(input: Tensor, dim: int, start: int, stop: int) -> Tensor:
-    return input[(*(slice(None),) * dim, slice(start, stop))]  # type: ignore[no-any-return]
+    return input[(*(slice(None),) * dim, slice(start, stop))]
 
 
 def _reflected(input: Tensor, dim: int, before: int, after: int) -> list[Tensor]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
 from ..op import composite, op
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
@@ -27,19 +27,19 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-Tensor.__pos__ = positive  # type: ignore[method-assign, assignment]
+attach(__pos__=positive)
 
 abs = op(
     "abs", lambda xp, input: xp.abs(input), promote="real", inplace=True, aliases=("absolute",), dunders=("__abs__",),
     doc="The absolute value; the modulus of a complex number.",
     input=lambda F, g, input: g * F.sgn(input),
 )  # fmt: skip
-sign = op("sign", lambda xp, input: xp.sign(input), inplace=True, doc="-1, 0 or 1, by the sign of each element.",
+sign = op("sign", lambda xp, input: _sgn_forward(xp, input), inplace=True, doc="-1, 0 or 1, by the sign of each element.",
           input=lambda F, g: g * 0)  # fmt: skip
 
 
 def _sgn_forward(xp: Any, input: Any) -> Any:
-    return xp.sign(input)
+    return xp.asarray(input, copy=True) if xp.isdtype(input.dtype, "bool") else xp.sign(input)
 
 
 def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
@@ -113,7 +113,7 @@ def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **option
 sqrt = _unary("sqrt", lambda xp, input: xp.sqrt(input), "The square root.", lambda F, g, out: g / F.conj(2 * out))
 rsqrt = _unary("rsqrt", lambda xp, input: 1 / xp.sqrt(input), "One over the square root.",
                lambda F, g, out: -0.5 * g * F.conj(out * out * out))  # fmt: skip
-square = op("square", lambda xp, input: xp.multiply(input, input), inplace=True, doc="The square.",
+square = op("square", lambda xp, input: xp.multiply(input, input), promote="number", inplace=True, doc="The square.",
             input=lambda F, g, input: g * F.conj(2 * input), backward_name="PowBackward0")  # fmt: skip
 reciprocal = _unary("reciprocal", lambda xp, input: 1 / input, "One over each element.",
                     lambda F, g, out: -g * F.conj(out * out))  # fmt: skip
@@ -179,16 +179,16 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     (tensor([0., 2., 2.]), tensor([2.3000]))
     """
     if not decimals:
-        return _round(input)  # type: ignore[no-any-return]
+        return _round(input)
     if decimals > 0:
-        return _round(input * 10**decimals) / 10**decimals  # type: ignore[no-any-return]
-    return _round(input / 10**-decimals) * 10**-decimals  # type: ignore[no-any-return]
+        return _round(input * 10**decimals) / 10**decimals  # type: ignore[no-any-return]  # a power of ints is Any
+    return _round(input / 10**-decimals) * 10**-decimals  # type: ignore[no-any-return]  # a power of ints is Any
 
 
 @composite(inplace=True, out=True)
 def frac(input: Tensor) -> Tensor:
     """The fractional part, of the sign of the element."""
-    return input - trunc(input)  # type: ignore[no-any-return]
+    return input - trunc(input)
 
 
 # --- activations --------------------------------------------------------------------------------------------------

@@ -81,6 +81,14 @@ def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes
     return xp.where(outside, xp.asarray(-1, dtype=xp.int64), flat)
 
 
+def check_places(indices: Any, size: Sizes) -> None:
+    """RuntimeError where a place is not in a volume of this size."""
+    low, high = indices._kind.backend.extremes(indices._array) if indices.numel() else (0, -1)
+    if low < 0 or high >= prod(size):
+        wrong = int(low if low < 0 else high)
+        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
+
+
 def unpooled(F: Any, g: Any, indices: Any, shape: Sizes) -> Any:
     """The gradient put where the maxima came from."""
     flat = (*shape[:2], prod(shape[2:]))
@@ -281,7 +289,7 @@ def _mean_of_windows(
     input, batched = _with_batch(f"avg_pool{n}d", n, input)
     kernel, stride, padding, _, size = _geometry(f"avg_pool{n}d", n, input, kernel_size, stride, padding, 1, ceil_mode)
     made = _avg_pool[n](input, kernel, stride, padding, size, count_include_pad, divisor_override)
-    return made if batched else made.squeeze(0)  # type: ignore[no-any-return]
+    return made if batched else made.squeeze(0)
 
 
 @composite(method=False)

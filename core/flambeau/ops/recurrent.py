@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import overrides
 from .._tensor import Tensor
 from ..autograd.modes import _grad
 from ..op import op
@@ -95,8 +96,8 @@ def lstm_layer(gates: Tensor, h: Tensor, c: Tensor, weight: Tensor, reverse: boo
     ``(4 * size, size)``.  Returns two tensors ``(T, B, size)``.
     """
     for name, each in (("hidden", h), ("cell", c), ("weight", weight)):
-        if each.dtype is not gates.dtype:
+        if each.dtype is not gates.dtype and not overrides.wanted((gates, each)):  # a mode may be about to cast them
             raise RuntimeError(f"Input and {name} tensors are not the same dtype, found input tensor with {gates.dtype} and "
                                f"{name} tensor with {each.dtype}")  # fmt: skip
     learns = _grad.get() and any(each._requires_grad for each in (gates, h, c, weight))
-    return _lstm(gates, h, c, weight, reverse, {} if learns else None)  # type: ignore[no-any-return]
+    return _lstm(gates, h, c, weight, reverse, {} if learns else None)  # type: ignore[no-any-return]  # has several results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
@@ -260,7 +260,7 @@ def _truth(name: str, word: str) -> Any:
     record = op(
         name, lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
             input if input.dtype == xp.bool else input != 0, axis=_axis(dim), keepdims=keepdim),
-        promote="bool", doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
+        promote="truth", doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
     )  # fmt: skip
     return record
 
@@ -293,7 +293,7 @@ def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, corre
     return spread(F, g, input_shape, dim, keepdim) * centred * scale
 
 
-_var = op("var", _variance_forward, promote="accumulate", public=False, method=False, input=_variance_grad)
+_var = op("var", _variance_forward, promote="real_accumulate", public=False, method=False, input=_variance_grad)
 
 
 def _variance_arguments(input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Any, float, bool]:
@@ -334,7 +334,7 @@ def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, 
 _std = op(
     "std",
     lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
-    promote="accumulate", public=False, method=False, input=_std_grad,
+    promote="real_accumulate", public=False, method=False, input=_std_grad,
 )  # fmt: skip
 
 
@@ -383,12 +383,12 @@ _cumprod = op(
 )  # fmt: skip
 
 
-def _running(name: str, record: Any) -> Any:
+def _running(name: str, record: Callable[..., Tensor]) -> Any:
     def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         if not input.ndim:
             wrap_dim(dim, 0)
-            return record(input.reshape(1), 0, dtype=dtype).reshape(())  # type: ignore[no-any-return]
-        return record(input, wrap_dim(dim, input.ndim), dtype=dtype)  # type: ignore[no-any-return]
+            return record(input.reshape(1), 0, dtype=dtype).reshape(())
+        return record(input, wrap_dim(dim, input.ndim), dtype=dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The running {'sum' if name == 'cumsum' else 'product'} along ``dim``."
@@ -402,7 +402,8 @@ cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
 
 
 def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
-    largest = xp.max(input, axis=_axis(dim), keepdims=True)
+    size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
+    largest = xp.max(size, axis=_axis(dim), keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     total = xp.log(xp.sum(xp.exp(input - largest), axis=_axis(dim), keepdims=True)) + largest
     if keepdim:
@@ -422,7 +423,7 @@ _logsumexp = op(
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, without overflow."""
     if not input.ndim:
-        return input.to(dtypes.get_default_dtype()) if input.dtype.category < dtypes.FLOATING else input.clone()
+        return _logsumexp(input.reshape(1), 0, False)
     return _logsumexp(input, dim, keepdim)
 
 
@@ -436,7 +437,7 @@ def _safe_divide(F: Any, a: Any, b: Any) -> Any:
 
 def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bool = False) -> Any:
     size = xp.abs(input)
-    axis = _axis(dim)
+    axis = _axis(dim) if input.ndim else None
     if p == 0:
         return xp.astype(xp.count_nonzero(size, axis=axis, keepdims=keepdim), size.dtype)
     if math.isinf(p):

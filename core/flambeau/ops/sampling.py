@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, attach, wrap
 from ..batching.levels import active
 from ..creation import _checked_shape, _finish, _offered_to_modes, _place, empty_like
 from ..devices import Kind, kind_of
 from ..dtypes import dtype as Dtype
-from ..op import PUBLIC, composite, op
+from ..inplace import is_plain
+from ..op import FAST, PUBLIC, composite, op
 from ..random import Generator, raw_generator
 from ..settings import memory_order
+from .conversion import write_over
 
 _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
 
 def _sampled(array: Any, kind: Kind) -> Tensor:
     """What a generator gave, as a tensor on its device."""
-    if active:
+    if active():
         from ..batching.random import sampled
 
         return sampled(array, kind)
@@ -37,7 +40,7 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
             raise NotImplementedError(f'"{_KERNEL[name]}" not implemented for \'{kind.dtype.legacy_name}\'')
         shape = _checked_shape(name, size)
         array = getattr(raw_generator(generator, kind.device), sampler)(shape, kind.raw_dtype)
-        return _finish(_sampled(array, kind), requires_grad, out)
+        return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
 
     return _published(name, doc, factory)
 
@@ -67,7 +70,7 @@ def _like(name: str, fill: str) -> None:
         device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         made = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
-        return _finish(made, requires_grad)
+        return _finish(made, requires_grad, pin_memory=pin_memory)
 
     _published(f"{name}_like", f"``torch.{name}`` in the shape, dtype, device and memory order of ``input``.", like)
 
@@ -77,7 +80,7 @@ _like("randn", "normal_")
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+    low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
     dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
@@ -95,23 +98,27 @@ def randint(
         else:
             raise TypeError("randint(): argument 'size' must be tuple of ints")
     elif high is None:
-        low, high = 0, low
+        low, high = None, low
+    low = 0 if low is None else low
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = kind_of(dtype or (out.dtype if out is not None else dtypes.int64), _place(device))
     shape = _checked_shape("randint", (size,))
     array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, int(low), int(high))
-    return _finish(_sampled(array, kind), requires_grad, out)
+    return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
 
 
 def randint_like(
-    input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None, dtype: Dtype | None = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+    input: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``torch.randint`` in the shape, dtype, device and memory order of ``input``."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
-    bounds = (0, low) if high is None else (low, high)
-    return _finish(made.random_(*bounds, generator=generator), requires_grad)
+    if low is None and high is None:
+        raise TypeError('randint_like() missing 1 required positional arguments: "high"')
+    bounds = (0, low) if high is None else (low or 0, high)
+    return _finish(made.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
 def randperm(
@@ -123,7 +130,7 @@ def randperm(
         raise RuntimeError(f"n must be non-negative, got{n}")
     kind = kind_of(dtype or (out.dtype if out is not None else dtypes.int64), _place(device))
     array = raw_generator(generator, kind.device).permutation(n, kind.raw_dtype)
-    return _finish(_sampled(array, kind), requires_grad, out)
+    return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
 
 
 for _function in (randint, randint_like, randperm):
@@ -145,7 +152,7 @@ def normal(
             raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
         kind = kind_of(dtype or (out.dtype if out is not None else dtypes.get_default_dtype()), _place(device))
         array = raw_generator(generator, kind.device).normal(_checked_shape("normal", (size,)), kind.raw_dtype, mean, std)
-        return _finish(_sampled(array, kind), requires_grad, out)
+        return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
@@ -159,7 +166,7 @@ def normal(
     shape = broadcast_shapes(*(each.shape for each in (mean, std) if isinstance(each, Tensor)))
     unit = raw_generator(generator, given.device).normal(shape, given._kind.raw_dtype)
     made = _sampled(unit, given._kind) * _plain(std) + _plain(mean)
-    return _finish(made, requires_grad, out)
+    return _finish(made, requires_grad, out, pin_memory)
 
 
 def _plain(value: Any) -> Any:
@@ -171,11 +178,11 @@ PUBLIC["normal"] = normal
 
 def _in_batch(input: Tensor) -> Tensor:
     """The tensor inside all batches that are going on, as what is drawn for it will be."""
-    if not active:
+    if not active():
         return input
     from ..batching.kinds import lift
 
-    return lift(input, active)  # type: ignore[no-any-return]
+    return lift(input, active())
 
 
 def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
@@ -232,7 +239,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     return _sampled(raw.multinomial(input._kind.backend.to_host(input._array), num_samples, replacement), kind)
 
 
-@composite(out=True)
+@composite
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in ``input``."""
     if input.numel() and input._kind.backend.extremes(input._array)[0] < 0:
@@ -289,15 +296,36 @@ def _fill(name: str, doc: str, sample: Any, *, floating: bool = True) -> None:
         shape = tuple(self._array.shape[each] for each in order)
         values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
         back = sorted(range(len(order)), key=order.__getitem__)
-        return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(*back))
+        return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(back))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
+    method.__signature__ = _filling_signature(method, sample)  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)
 
 
-def _uniform(raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, **named: float) -> Any:
-    low, high = named.get("from", low), named.get("to", high)  # "from" is no Python identifier
+def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
+    """That of the method, with the parameters of the distribution in the place of ``*args``."""
+    outer = inspect.signature(method)
+    tensor, _, generator, _ = outer.parameters.values()
+    own = list(inspect.signature(sample).parameters.values())[4:]
+    last = [each for each in own if each.kind is each.VAR_KEYWORD]
+    return outer.replace(parameters=[tensor, *(each for each in own if each not in last), generator, *last])
+
+
+def _from(name: str, named: dict[str, Any], default: Any) -> Any:
+    """What was given as ``from=``, which cannot be the name of a parameter."""
+    value = named.pop("from", default)
+    if named:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+    return value
+
+
+def _uniform(
+    raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, *, to: Any = None, **named: Any
+) -> Any:
+    low = _from("uniform_", named, low)
+    high = high if to is None else to
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     return raw.uniform(shape, tensor._kind.raw_dtype, low, high)
@@ -312,9 +340,10 @@ def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0,
 def _random(
     raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any
 ) -> Any:
-    low, high = named.get("from", low), to if to is not None else high
-    if low is not None and high is None and "from" not in named:
+    if low is not None and high is None and to is None:  # ``random_(to)``
         low, high = 0, low
+    high = high if to is None else to
+    low = _from("random_", named, 0 if low is None and high is not None else low)
     if low is not None and high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return raw.integers(shape, tensor._kind.raw_dtype, low, high)
@@ -322,7 +351,7 @@ def _random(
 
 def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
     if isinstance(p, Tensor):
-        p = p.expand(tensor.shape).permute(*order)._kind.backend.to_host(p.expand(tensor.shape).permute(*order)._array)
+        p = p.expand(tensor.shape).permute(order)._kind.backend.to_host(p.expand(tensor.shape).permute(order)._array)
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return raw.bernoulli(shape, tensor._kind.raw_dtype, p)
@@ -359,18 +388,18 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-        return self.copy_(value)
-    return self.copy_(full((), value, dtype=self.dtype, device=self.device))
+        return write_over(self, value, "FillBackward3")
+    return write_over(self, full((), value, dtype=self.dtype, device=self.device), "FillBackward2")
 
 
 def _zero_(self: Tensor) -> Tensor:
     """Set every element to 0."""
     kernel = self._kind.backend.inplace_kernels.get("zero")
-    if kernel is None or self._requires_grad:
-        return _fill_(self, 0)
+    if kernel is None or type(self) not in FAST or not is_plain(self):
+        return write_over(self, self.new_zeros(()), "ZeroBackward0")
     kernel(self._array)
     self._bump_version()
     return self
 
 
-Tensor._overwrite, Tensor.fill_, Tensor.zero_ = _overwrite, _fill_, _zero_  # type: ignore[method-assign, assignment]
+attach(_overwrite=_overwrite, fill_=_fill_, zero_=_zero_)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
+from ..autograd.node import renamed
 from ..op import composite, op
 from .indexing import _check_gather, _scatter_add, scatter_add
 from .standard import look, overwrite
@@ -106,8 +107,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     hits = scatter_add(input.new_zeros(input.shape), dim, index, ones)
     if not include_self:
         neutral = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
-        limit = _limits(input.dtype)
-        neutral = (limit[0] if reduce == "amax" else limit[1]) if neutral is None else neutral
+        if neutral is None:
+            neutral = _limits(input.dtype)[0 if reduce == "amax" else 1]
         input = input.masked_fill(hits > 0, neutral)
     if reduce == "sum":
         return scatter_add(input, dim, index, src)
@@ -120,6 +121,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 
 
 def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
+    if dtype is dtypes.bool_:
+        return False, True
     if dtype.is_floating_point:
         return float("-inf"), float("inf")
     limits = dtypes.iinfo(dtype)
@@ -139,7 +142,7 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
     rows = _join(input.reshape(-1, 1), rows)
-    return (rows.prod(1) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
+    return (rows.prod(1, dtype=input.dtype) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
 
 
 _rank_among_equals = op(
@@ -158,8 +161,10 @@ def _join(first: Tensor, rows: Tensor) -> Tensor:
 def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
     from .._tensor import wrap
 
-    xp = index._kind.backend.xp
-    return wrap(_positions(xp, index._array, dim, tuple(shape)), index._kind).reshape(-1)
+    backend = index._kind.backend
+    with backend.guard(index._kind.device.index or 0):
+        positions = _positions(backend.xp, index._array, dim, tuple(shape))
+    return wrap(positions, index._kind).reshape(-1)
 
 
 # --- index_... ----------------------------------------------------------------------------------------------------
@@ -184,7 +189,19 @@ def _check_index(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
             error = IndexError if name == "index_copy" else RuntimeError
             raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                         f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
+        if index.numel():
+            _check_range(name, input, dim, index)
     return dim
+
+
+def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    size = input.shape[dim] if input.ndim else 1
+    smallest, largest = index._kind.backend.extremes(index._array)
+    if smallest < 0 or largest >= size:
+        problem = f"index {smallest if smallest < 0 else largest} is out of bounds for dimension {dim} with size {size}"
+        if name == "index_copy":
+            raise IndexError(f"index_copy_(): {problem}")
+        raise IndexError("index out of range in self") if input.ndim < 2 else RuntimeError(problem)
 
 
 @composite(inplace=True, out=True)
@@ -192,9 +209,9 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
     dim = _check_index("index_add", input, dim, index, source)
     if not input.ndim:
-        return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]
+        return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]  # ``alpha`` is Any
     source = source if alpha == 1 else source * alpha
-    return input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True)
+    return renamed(input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True), "IndexAddBackward0")
 
 
 @composite(inplace=True, out=True)
@@ -203,7 +220,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     dim = _check_index("index_copy", input, dim, index, source)
     if not input.ndim:
         return source.reshape(()).clone()
-    return input.index_put(_along(dim, index.reshape(-1)), source)
+    return renamed(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0")
 
 
 @composite(inplace=True)
@@ -215,25 +232,28 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                            "dimension(s).")
     if not input.ndim:
-        return value.to(input.dtype).clone()  # type: ignore[no-any-return]
-    return input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype))
+        return value.to(input.dtype).clone()  # type: ignore[no-any-return]  # ``value`` is Any
+    return renamed(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
 
 
 @composite(inplace=True)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``values`` at ``input[indices]``; with ``accumulate``, added to what is there."""
-    from .indexing import _raw_index
+    from .indexing import NeedsLevels, _raw_index
 
     if isinstance(values, Tensor) and values.dtype is not input.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the "
                            "source.")  # fmt: skip
-    raw, _, _ = _raw_index(input, tuple(indices))
+    try:
+        raw, _, _ = _raw_index(input, tuple(indices))
+    except NeedsLevels as need:
+        return index_put(need.lifted(input), indices, values, accumulate)
     if accumulate:
         return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)
     from ..op import OPS
 
-    return OPS["setitem"].function(input, values, raw)  # type: ignore[no-any-return]
+    return renamed(OPS["setitem"].function(input, values, raw), "IndexPutBackward0")
 
 
 def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:
@@ -255,6 +275,8 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     dim = _check_index("index_reduce", input, dim, index, source)
+    if not input.ndim:
+        return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
     shape = [1] * input.ndim
     shape[dim] = index.numel()
     spread = index.reshape(shape).expand_as(source)
@@ -269,7 +291,11 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the positions ``index`` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
-    return input.reshape(-1)[index]  # type: ignore[no-any-return]
+    try:
+        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)
+    except IndexError as error:
+        bad = str(error).split()[1]
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.numel()} elements.") from None
 
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
@@ -291,7 +317,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return flat.reshape(input.shape)
 
 
-Tensor.put_ = _put_  # type: ignore[method-assign, assignment]
+attach(put_=_put_)
 
 
 @composite(out=True)
@@ -314,6 +340,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     common = list(broadcast_shapes(shape, others))
     wide, narrow = list(common), list(common)
     wide[dim], narrow[dim] = input.shape[dim], indices.shape[dim]
+    indices = indices % input.shape[dim] if input.shape[dim] else indices
     return input.expand(wide).gather(dim, indices.expand(narrow))
 
 
@@ -326,10 +353,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.legacy_name} and "
                            f"{source.dtype.legacy_name}")  # fmt: skip
     input, mask = broadcast_tensors(input, mask)
-    count = int(mask.sum())
+    number = mask.reshape(-1).cumsum(0)  # of the element of the source, from 1
+    count = number._kind.backend.extremes(number._array)[1] if number.numel() else 0
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
-    return input.index_put((mask,), source.reshape(-1)[:count])
+    if not source.numel():
+        return input.clone()
+    return source.reshape(-1).index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
 
 
 # --- views put back -----------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..dispatch import write_out
 from ..op import OPS, composite, op, result_type
 from .reductions import select_backward
 from .views import wrap_dim
@@ -48,15 +49,19 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 @composite
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Where the elements in order along ``dim`` were."""
-    return sort(input.detach(), dim, descending)[1]  # type: ignore[no-any-return]
+    made: Tensor = sort(input.detach(), dim, descending)[1]
+    return made if out is None else write_out(out, made)
 
 
 @composite(out=True)
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
-    return sort(input, 0)[0]  # type: ignore[no-any-return]
+    values: Tensor = sort(input, 0)[0]
+    return values
 
 
 def _topk_forward(xp: Any, input: Any, /, k: int, dim: int, largest: bool) -> Any:
@@ -91,9 +96,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def _at_rank(name: str, input: Tensor, rank: int, dim: int, keepdim: bool) -> Any:
     """The element of one rank along ``dim``."""
     values, indices = sort(input, dim)
-    values, indices = values.narrow(dim, rank, 1), indices.narrow(dim, rank, 1)
-    if not keepdim:
-        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    values, indices = values.select(dim, rank).clone(), indices.select(dim, rank).clone()
+    if keepdim:
+        values, indices = values.unsqueeze(dim), indices.unsqueeze(dim)
     return _named(name, values, indices)
 
 
@@ -249,6 +254,8 @@ def searchsorted(
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was "
                            "True")
     values = input if isinstance(input, Tensor) else tensor(input, device=sorted_sequence.device)
+    if not sorted_sequence.ndim:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if sorted_sequence.ndim > 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
         raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
                            f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
@@ -274,6 +281,8 @@ _search = op(
 @composite(method=False, out=True)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket between ``boundaries`` that each element falls into."""
+    if not isinstance(boundaries, Tensor):
+        raise TypeError(f"bucketize(): argument 'boundaries' (position 2) must be Tensor, not {type(boundaries).__name__}")
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -348,10 +357,21 @@ def _unique_result(
 
 
 @composite(method=False, out=True)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Where an element is among ``test_elements``."""
+def isin(
+    elements: Any = None, test_elements: Any = None, *, element: Any = None, test_element: Any = None,
+    assume_unique: bool = False, invert: bool = False,
+) -> Tensor:  # fmt: skip
+    """Where an element is among ``test_elements``; ``element`` and ``test_element`` name single numbers."""
     from ..creation import as_tensor
 
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
+    for name, given in (("elements", elements), ("test_elements", test_elements)):
+        if given is None:
+            raise TypeError(f'isin() missing 1 required positional arguments: "{name}"')
     elements, test_elements = as_tensor(elements), as_tensor(test_elements)
-    found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
-    return ~found if invert else found  # type: ignore[no-any-return]
+    for each in (elements, test_elements):
+        if each.dtype is dtypes.bool_ or each.is_complex():
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.legacy_name}")
+    found: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return ~found if invert else found

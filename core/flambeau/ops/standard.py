@@ -6,10 +6,11 @@ indices in these terms, and writing as a new array.  A backend whose library can
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
-__all__ = ["extremes", "look", "overwrite", "put"]
+__all__ = ["extremes", "look", "nonzero", "overwrite", "put"]
 
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
@@ -19,8 +20,29 @@ def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
     return xp.min(array), xp.max(array)
 
 
+def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
+    """For each dimension, the coordinates of the elements that are not zero: ``xp.nonzero`` wherever it may be asked for."""
+    if _has_data_dependent_shapes(xp):
+        return tuple(xp.nonzero(array))
+    flat = xp.reshape(array, (-1,)) != xp.zeros((), dtype=array.dtype)
+    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # those that are, then those that are not
+    places, found = order[: int(xp.count_nonzero(flat))], []
+    for length in reversed(array.shape):
+        found.append(places % length)
+        places = places // length
+    return tuple(reversed(found))
+
+
+@cache
+def _has_data_dependent_shapes(xp: Any) -> bool:
+    """The standard leaves functions whose result's shape depends on the data to the library."""
+    info = getattr(xp, "__array_namespace_info__", None)
+    return info is None or bool(info().capabilities()["data-dependent shapes"])
+
+
 def look(xp: Any, array: Any, index: Any) -> Any:
     """``array[index]``, for any index that NumPy takes."""
+    array, index = _with_dimensions_for_scalar_masks(xp, array, index)
     items = _expanded(xp, array.shape, index)
     if any(map(_is_array, items)):
         places = _places(xp, array.shape, items)
@@ -30,10 +52,27 @@ def look(xp: Any, array: Any, index: Any) -> Any:
 
 def put(xp: Any, array: Any, index: Any, value: Any) -> Any:
     """A copy of ``array`` with ``value`` at ``index``."""
+    shape, (array, index) = array.shape, _with_dimensions_for_scalar_masks(xp, array, index)
     places = _places(xp, array.shape, _expanded(xp, array.shape, index))
     values = xp.broadcast_to(value, places.shape)
     flat = overwrite(xp, xp.reshape(array, (-1,)), xp.reshape(places, (-1,)), xp.reshape(values, (-1,)))
-    return xp.reshape(flat, array.shape)
+    return xp.reshape(flat, shape)
+
+
+def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[Any, Any]:
+    """A 0-d mask stands for a new dimension of which it takes all or nothing."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    axis = 0
+    for n, each in enumerate(items):
+        if _is_array(each) and not each.ndim and xp.isdtype(each.dtype, "bool"):
+            array = xp.expand_dims(array, axis=axis)
+            items[n] = slice(0, int(bool(each)), 1)
+            axis += 1
+        elif each is Ellipsis:
+            axis = array.ndim - sum(0 if rest is None else _dims(xp, rest) for rest in items[n + 1 :])
+        elif each is not None:
+            axis += _dims(xp, each)
+    return array, tuple(items)
 
 
 def overwrite(xp: Any, flat: Any, places: Any, values: Any) -> Any:
@@ -83,7 +122,7 @@ def _where_true(xp: Any, mask: Any, axis: int, shape: tuple[int, ...]) -> list[A
     if tuple(mask.shape) != tuple(shape[axis : axis + mask.ndim]):
         raise IndexError(f"boolean index of shape {mask.shape} does not match the indexed dimensions "
                          f"{shape[axis : axis + mask.ndim]}")
-    return list(xp.nonzero(mask))
+    return list(nonzero(xp, mask))
 
 
 def _dims(xp: Any, item: Any) -> int:

@@ -6,9 +6,13 @@ import math
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor
+from .._tensor import Tensor, attach
+from ..batching.loops import one_by_one
 from ..op import composite, op
 from ..return_types import make
+from .blocks import unravel_index
+from .elementary import logaddexp_forward
+from .joining import cat, stack
 from .reductions import _vector_norm, amax, amin, reduced_dims
 from .views import wrap_dim
 
@@ -18,7 +22,9 @@ from .views import wrap_dim
 @composite(out=True)
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-    return input.masked_fill(input.isnan(), 0).sum(dim, keepdim, dtype=dtype)
+    if input.dtype.category >= dtypes.FLOATING:
+        input = input.masked_fill(input.isnan(), 0)
+    return input.sum(dim, keepdim, dtype=dtype)
 
 
 @composite(out=True)
@@ -46,7 +52,7 @@ def _nan_to_num_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return in_place("nan_to_num", nan_to_num)(self, *args, **kwargs)
 
 
-Tensor.nan_to_num_ = _nan_to_num_  # type: ignore[method-assign, assignment]
+attach(nan_to_num_=_nan_to_num_)
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------
 
@@ -67,16 +73,21 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 @composite
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero elements, a row each."""
-    return input.nonzero()  # type: ignore[no-any-return]
+    found: Tensor = input.nonzero()
+    return found
 
 
 @composite(out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """``size`` rows of :func:`nonzero`, filled up with ``fill_value``."""
-    found = input.nonzero()[:size]
-    made = found.new_full((size, input.ndim), fill_value)
-    made[: len(found)] = found
-    return made  # type: ignore[no-any-return]
+    from ..creation import arange
+
+    holds = (input != 0).reshape(-1)
+    first = holds.logical_not().int().argsort(stable=True)[:size]
+    made = input.new_full((size, input.ndim), fill_value, dtype=dtypes.int64)
+    found = stack(unravel_index(first, input.shape), -1) if input.ndim else made[: len(first)]
+    within = arange(len(first), device=input.device) < holds.sum()
+    return cat([found.where(within.unsqueeze(-1), made[: len(first)]), made[len(first) :]])
 
 
 @composite
@@ -84,13 +95,14 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
     if input.dtype.category > dtypes.INTEGER:
         raise NotImplementedError(f'"bincount_cpu" not implemented for \'{input.dtype.legacy_name}\'')
-    if input.ndim != 1 or (input.numel() and int(input.min()) < 0):
+    low, high = input._kind.backend.extremes(input._array) if input.numel() else (0, -1)
+    if input.ndim != 1 or low < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    size = max(minlength, int(input.max()) + 1 if input.numel() else 0)
+    size = max(minlength, int(high) + 1)
     if weights is None:
         return input.new_zeros(size, dtype=dtypes.int64).index_add(
             0, input.long(), input.new_ones(len(input), dtype=dtypes.int64)
@@ -103,6 +115,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 @composite(out=True)
+@one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal parts of ``[min, max]`` (of the data's range if both are 0)."""
     flat = input.detach().reshape(-1)
@@ -118,23 +131,45 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 @composite(out=True)
-def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+@one_by_one
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """Counts (or weights, or densities) in bins, and the edges of the bins: a number of equal ones, or edges given."""
+    if weight is not None and weight.shape != input.shape:
+        raise _wrong_weight((*input.shape, 1), weight)
     counts, edges = _histogram_dd(input.reshape(-1, 1), [bins], range, weight, density)
     return make("histogram", ("hist", "bin_edges"))((counts, edges[0]))
 
 
 @composite(method=False)
+@one_by_one
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """A histogram of points: the last dimension of ``input`` holds their coordinates."""
-    points = input.reshape(-1, input.shape[-1])
-    bins = [bins] * input.shape[-1] if isinstance(bins, int) else list(bins)
-    return make("histogramdd", ("hist", "bin_edges"))(_histogram_dd(points, bins, range, weight, density))
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    axes = input.shape[-1]
+    bins = [bins] * axes if isinstance(bins, int) else list(bins)
+    if len(bins) != axes:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise _wrong_weight(input.shape, weight)
+    counts, edges = _histogram_dd(input.reshape(-1, axes), bins, range, weight, density)
+    return make("histogramdd", ("hist", "bin_edges"))((counts, tuple(edges)))
+
+
+def _wrong_weight(shape: Any, weight: Tensor) -> RuntimeError:
+    return RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+                        f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape "
+                        f"{list(weight.shape)}")  # fmt: skip
 
 
 def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, density: bool) -> tuple[Tensor, Any]:
     from ..creation import linspace
 
+    if points.dtype not in (dtypes.float32, dtypes.float64):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{points.dtype.legacy_name}'")
+    if range is not None and len(range) != 2 * len(bins):
+        raise RuntimeError(f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} "
+                           f"elements, but got {len(range)}")  # fmt: skip
     edges, places, inside = [], [], None
     for axis, given in enumerate(bins):
         column = points[:, axis].contiguous()
@@ -188,7 +223,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     low, high = given._kind.backend.extremes(given._array) if given.numel() else (0, 1)
     if not (low >= 0 and high <= 1):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
-    rows = input.reshape(-1) if dim is None else input.movedim(dim, -1)
+    rows = input.reshape(-1) if dim is None or not input.ndim else input.movedim(dim, -1)
     ordered = rows.sort(-1)[0]
     missing = rows.detach().isnan().sum(-1, keepdim=True)
     length = rows.shape[-1] - missing if skip_nan else rows.shape[-1] + missing * 0
@@ -199,7 +234,8 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         found = found.reshape(-1, *((1,) * input.ndim))
     else:
         found = found.movedim(-1, 0)
-        found = found.unsqueeze(wrap_dim(dim, input.ndim) + 1) if keepdim and dim is not None else found
+        if keepdim and dim is not None and input.ndim:
+            found = found.unsqueeze(wrap_dim(dim, input.ndim) + 1)
     return found if given.ndim else found.squeeze(0)
 
 
@@ -233,6 +269,14 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     """The covariance matrix of variables (rows) observed together (columns), with frequency and importance weights."""
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    if aweights is not None and aweights.dtype.category != dtypes.FLOATING:
+        raise RuntimeError("cov(): expected aweights to have floating point dtype but got aweights with "
+                           f"{aweights.dtype.legacy_name} dtype")  # fmt: skip
+    if fweights is not None and fweights.dtype.category != dtypes.INTEGER:
+        raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
+                           f"{fweights.dtype.legacy_name} dtype")  # fmt: skip
     x = input.reshape(1, -1) if input.ndim < 2 else input
     if x.dtype.category < dtypes.FLOATING:
         x = x.to(dtypes.get_default_dtype())
@@ -248,7 +292,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     centred = x - mean
     product = (centred if weights is None else centred * weights) @ centred.t().conj()
     made = product / (divisor.clamp(min=0) if isinstance(divisor, Tensor) else max(divisor, 0))
-    return made.squeeze() if input.ndim < 2 else made
+    return made.squeeze()
 
 
 @composite
@@ -315,7 +359,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    parts = [each for each in (prepend, input, append) if each is not None]
+    parts = [each for each in (prepend, input, append) if each is not None] if n else [input]
     made = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, made.shape[dim])):
         after, before = made.narrow(dim, 1, made.shape[dim] - 1), made.narrow(dim, 0, made.shape[dim] - 1)
@@ -334,20 +378,20 @@ def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
-    return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]
+    return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
 @composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
-    return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]
+    return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
 @composite(method=False)
-def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivative along each of ``dim`` by central differences, one-sided at the edges."""
-    dims = reduced_dims(dim, input.ndim)
+    dims, spacing = reduced_dims(dim, input.ndim), 1 if spacing is None else spacing
     if isinstance(spacing, (tuple, list)) and len(spacing) not in (1, len(dims)):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}")
     spaces = (
@@ -363,8 +407,8 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
     n = input.shape[dim]
     if n < edge_order + 1:
         raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-    x = space if isinstance(space, Tensor) else arange(n, device=input.device).to(input.dtype if input.is_floating_point()
-                                                                                    else dtypes.float32) * space  # fmt: skip
+    real = input.dtype.to_real() if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype()
+    x = space if isinstance(space, Tensor) else arange(n, device=input.device).to(real) * space
     x = x.reshape((-1,) + (1,) * (input.ndim - 1 - dim))
     h = x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)
     slope = (input.narrow(dim, 1, n - 1) - input.narrow(dim, 0, n - 1)) / h
@@ -390,7 +434,7 @@ def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
     made, step, length = input, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:
-        joined = xp.logaddexp(made[(*before, slice(0, -step), ...)], made[(*before, slice(step, None), ...)])
+        joined = logaddexp_forward(xp, made[(*before, slice(0, -step), ...)], made[(*before, slice(step, None), ...)])
         made = xp.concat([made[(*before, slice(0, step), ...)], joined], axis=dim)
         step *= 2
     return made

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor, alias
+from .._tensor import Tensor, alias, attach
 from ..op import composite, op
 from .standard import look, overwrite, put
 
@@ -32,6 +32,11 @@ def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
     return sizes
 
 
+def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape meant by ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``, for ``f(size, *rest)``."""
+    return as_shape((first, *rest) if rest else (first,))
+
+
 def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
     """``shape`` with its -1, if any, worked out."""
     numel = prod(given)
@@ -50,7 +55,7 @@ def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, .
     return tuple(numel // known if each == -1 else each for each in shape)
 
 
-def _view(name: str, forward: Any, rule: Any, **options: Any) -> Any:
+def _view(name: str, forward: Any, rule: Any, **options: Any) -> Callable[..., Tensor]:
     return op(name, forward, view=True, input=rule, **({"public": False, "method": False} | options))
 
 
@@ -83,44 +88,52 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     return _reshape_method(input, shape)
 
 
-def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
-    wanted = as_shape(shape)
+def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
+    wanted = sizes_given(shape, rest)
     try:
-        return _reshaped(self, wanted)  # type: ignore[no-any-return]
+        return _reshaped(self, wanted)
     except RuntimeError:
         return _copied_shape(self, inferred_shape(wanted, self._array.shape))
 
 
-def _view_method(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) -> Tensor:
     """The same memory with another shape (or, given a dtype, its bits read as that dtype).
 
     Raises:
         RuntimeError: the shape does not fit, or the memory is not laid out for it.
     """
-    if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
-        return _view_dtype(self, dtype or shape[0])
-    wanted = as_shape(shape)
+    if size is None or type(size) is dtypes.dtype:
+        return _view_dtype(self, dtype or size)
+    wanted = sizes_given(size, rest)
     try:
-        return _reshaped(self, wanted)  # type: ignore[no-any-return]
+        return _reshaped(self, wanted)
     except RuntimeError:
         inferred_shape(wanted, self._array.shape)  # raises where the number of elements does not fit
         raise _cannot_view(self) from None
 
 
-Tensor.view, Tensor.reshape = _view_method, _reshape_method  # type: ignore[method-assign, assignment]
+attach(view=_view_method, reshape=_reshape_method)
 
 
-def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
+def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
+    if dtype is None:
+        raise TypeError("view() received an invalid combination of arguments: neither a size nor a dtype is given")
     from ..devices import kind_of
-    from ..op import view_of
+    from ..op import OPS, view_of
 
     kind = kind_of(dtype, input.device)
+    backend = kind.backend
     try:
-        array = input._array.view(kind.raw_dtype)
+        array = backend.reinterpret(input._array, dtype)
     except ValueError as error:
         raise RuntimeError(f"self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes), but got "
                            f"{input.stride(-1) if input.ndim else 0}") from error  # fmt: skip
-    return view_of(array, kind, None, input, ())  # type: ignore[arg-type]
+    if backend.mutable:
+        return view_of(array, kind, None, input, ())  # type: ignore[arg-type]  # not a recorded operation
+    return view_of(array, kind, OPS["view_dtype"], input, (dtype, backend))
+
+
+op("view_dtype", lambda xp, input, /, dtype, backend: backend.reinterpret(input, dtype), view=True, public=False, method=False)
 
 
 @composite
@@ -142,7 +155,7 @@ def _expand_forward(xp: Any, input: Any, /, shape: tuple[int, ...]) -> Any:
 _expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums over what was expanded
 
 
-def _expand_method(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
+def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) -> Tensor:
     """A view with dimensions of length 1 stretched (and new ones in front); -1 keeps a dimension's length.
 
     >>> import flambeau as torch
@@ -150,29 +163,29 @@ def _expand_method(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
     tensor([[1, 1],
             [2, 2]])
     """
-    shape, given = as_shape(sizes), self._array.shape
+    shape, given = sizes_given(size, rest), self._array.shape
     extra = len(shape) - len(given)
     if extra < 0:
         raise RuntimeError(f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of "
                            f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
                            f"({len(given)})")  # fmt: skip
     result = []
-    for dim, size in enumerate(shape):
+    for dim, wanted in enumerate(shape):
         old = given[dim - extra] if dim >= extra else 1
-        if size == -1:
+        if wanted == -1:
             if dim < extra:
-                raise RuntimeError(f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing "
+                raise RuntimeError(f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, non-existing "
                                    f"dimension {dim}")
-            size = old
-        elif old not in (1, size):
-            raise RuntimeError(f"The expanded size of the tensor ({size}) must match the existing size ({old}) at "
+            wanted = old
+        elif old not in (1, wanted):
+            raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing size ({old}) at "
                                f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: "
                                f"{list(given)}")  # fmt: skip
-        result.append(size)
-    return _expanded(self, tuple(result))  # type: ignore[no-any-return]
+        result.append(wanted)
+    return _expanded(self, tuple(result))
 
 
-Tensor.expand = _expand_method  # type: ignore[method-assign, assignment]
+attach(expand=_expand_method)
 
 
 @composite
@@ -213,7 +226,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
     )
     kept = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
-    return _squeezed(input, kept)  # type: ignore[no-any-return]
+    return _squeezed(input, kept)
 
 
 @composite
@@ -222,7 +235,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     ndim = input._array.ndim
     if not -ndim - 1 <= dim <= ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})")
-    return _unsqueezed(input, dim + ndim + 1 if dim < 0 else dim)  # type: ignore[no-any-return]
+    return _unsqueezed(input, dim + ndim + 1 if dim < 0 else dim)
 
 
 @composite
@@ -283,9 +296,9 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     return _permute_method(input, dims)
 
 
-def _permute_method(self: Tensor, *dims: Any) -> Tensor:
+def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     ndim = self._array.ndim
-    given = as_shape(dims)
+    given = sizes_given(dims, rest)
     if len(given) != ndim:
         raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
                            f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
@@ -293,10 +306,10 @@ def _permute_method(self: Tensor, *dims: Any) -> Tensor:
     order = tuple(wrap_dim(each, ndim) for each in given)
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return _permuted(self, order)  # type: ignore[no-any-return]
+    return _permuted(self, order)
 
 
-Tensor.permute = _permute_method  # type: ignore[method-assign, assignment]
+attach(permute=_permute_method)
 
 
 def _transpose_forward(xp: Any, input: Any, /, dim0: int, dim1: int) -> Any:
@@ -309,7 +322,7 @@ _transposed = _view("transpose", _transpose_forward, lambda F, g, dim0, dim1: F.
 _t = _view("t", lambda xp, input: xp.permute_dims(input, tuple(range(input.ndim))[::-1]), lambda F, g: F.t(g))
 
 
-@composite(aliases=("swapaxes", "swapdims"))
+@composite(aliases=("swapdims",))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions swapped."""
     ndim = input._array.ndim
@@ -318,15 +331,21 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @composite
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Another name of :func:`transpose`."""
+    return transpose(input, axis0, axis1)
+
+
+@composite
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a tensor of fewer dimensions itself."""
     if input._array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D")
-    return _t(input)  # type: ignore[no-any-return]
+    return _t(input)
 
 
 def _reversed_dims(self: Tensor) -> Tensor:
-    return _permuted(self, tuple(range(self._array.ndim))[::-1])  # type: ignore[no-any-return]
+    return _permuted(self, tuple(range(self._array.ndim))[::-1])
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:
@@ -335,10 +354,10 @@ def _matrix_transpose(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
-Tensor.T = property(_reversed_dims)  # type: ignore[method-assign, assignment]
-Tensor.mT = property(_matrix_transpose)  # type: ignore[method-assign, assignment]
-Tensor.H = property(lambda self: _t(self).conj())  # type: ignore[method-assign, assignment]
-Tensor.mH = property(lambda self: _matrix_transpose(self).conj())  # type: ignore[method-assign, assignment]
+attach(T=property(_reversed_dims))
+attach(mT=property(_matrix_transpose))
+attach(H=property(lambda self: _t(self).conj()))
+attach(mH=property(lambda self: _matrix_transpose(self).conj()))
 
 
 @composite
@@ -363,7 +382,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     for s, d in zip(source, destination, strict=True):
         order[d] = s
     rest = iter(each for each in range(ndim) if each not in source)
-    return _permuted(input, tuple(next(rest) if each == -1 else each for each in order))  # type: ignore[no-any-return]
+    return _permuted(input, tuple(next(rest) if each == -1 else each for each in order))
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
@@ -379,7 +398,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     index = int(index)
     if not -shape[dim] <= index < shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-    return input[(slice(None),) * dim + (index,)]  # type: ignore[no-any-return]
+    return input[(slice(None),) * dim + (index,)]
 
 
 @composite
@@ -394,7 +413,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return input[(slice(None),) * dim + (slice(start, start + length),)]  # type: ignore[no-any-return]
+    return input[(slice(None),) * dim + (slice(start, start + length),)]
 
 
 def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> list[Any]:
@@ -430,7 +449,7 @@ def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, s
         if step < 0 or (step == 0 and length):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
         sizes = tuple(min(step, length - start) for start in range(0, length, max(step, 1))) or (0,)
-    return _split(tensor, sizes, dim)  # type: ignore[no-any-return]
+    return _split(tensor, sizes, dim)  # type: ignore[no-any-return]  # has several results
 
 
 @composite(aliases=("unsafe_split_with_sizes",))
@@ -492,7 +511,7 @@ def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
     from ..op import OPS
 
     if view in _PARTS:
-        return _PARTS[view](xp, input, value)
+        return _PARTS[view](xp, input, value, *params)
     places = xp.reshape(xp.arange(prod(input.shape)), input.shape)
     seen = OPS[view].forward(xp, places, *params)
     seen = xp.reshape(seen if number is None else seen[number], (-1,))
@@ -504,6 +523,7 @@ _PARTS: dict[str, Any] = {  # views of parts of the elements
     "imag": lambda xp, input, value: xp.real(input) + value * 1j,
     "view_as_real": lambda xp, input, value: value[..., 0] + value[..., 1] * 1j,
     "view_as_complex": lambda xp, input, value: xp.stack([xp.real(value), xp.imag(value)], axis=-1),
+    "view_dtype": lambda xp, input, value, dtype, backend: backend.reinterpret(value, backend.dtype_of(input)),
 }
 
 
@@ -533,7 +553,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal(input, offset, dim1, dim2)  # type: ignore[no-any-return]
+    return _diagonal(input, offset, dim1, dim2)
 
 
 def _diagonal_backward_forward(xp: Any, input: Any, /, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
@@ -615,10 +635,10 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return _unfolded(self, dim, size, step, self._kind.backend)  # type: ignore[no-any-return]
+    return _unfolded(self, dim, size, step, self._kind.backend)
 
 
-Tensor.unfold = _unfold_method  # type: ignore[method-assign, assignment]
+attach(unfold=_unfold_method)
 
 
 # --- in place: the tensor becomes another view of its memory ------------------------------------------------------
@@ -640,25 +660,28 @@ def _becomes(name: str, view: Any) -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place form of :func:`{name.rstrip('_')}`: the tensor itself gets the new shape."
+    method.__wrapped__ = view  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)
 
 
-for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", transpose), ("swapdims_", transpose),
+for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", swapaxes), ("swapdims_", transpose),
                          ("squeeze_", squeeze), ("unsqueeze_", unsqueeze)):  # fmt: skip
     _becomes(_name, _function)
 
 
 @composite
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
     """Sum to a shape that can be broadcast to this one."""
     from ..autograd.engine import sum_to_size as summed
     from ..dispatch import broadcast_shapes
 
-    shape = as_shape(size)
+    shape = sizes_given(size, rest)
     try:
         fits = tuple(broadcast_shapes(shape, input.shape)) == tuple(input.shape)
     except RuntimeError:
         fits = False
     if not fits:
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
-    return summed(input, shape)  # type: ignore[no-any-return]
+    if not shape:
+        return input.sum()
+    return summed(input, shape)  # type: ignore[no-any-return]  # of any backend

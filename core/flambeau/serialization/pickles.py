@@ -31,7 +31,7 @@ _old_modules: dict[str, str] = _pickle._compat_pickle.IMPORT_MAPPING
 def pickler_class(base: Any) -> Any:
     """A subclass of a pickler class that gives what is flambeau's the names it has in PyTorch."""
 
-    class Pickler(base):  # type: ignore[misc]
+    class Pickler(base):  # type: ignore[misc]  # a base given at run time
         def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[[Any], Any]) -> None:
             super().__init__(file, protocol=protocol)
             self._persistent_id = persistent_id
@@ -71,7 +71,7 @@ def standard_pickler() -> Any:
 def unpickler_class(base: Any) -> Any:
     """A subclass of an unpickler class that finds what PyTorch's names stand for in flambeau."""
 
-    class Unpickler(base):  # type: ignore[misc]
+    class Unpickler(base):  # type: ignore[misc]  # a base given at run time
         def find_class(self, module: str, name: str) -> Any:
             if name.endswith("Storage") and name.removesuffix("Storage") in names.DTYPES:
                 return names.StorageType(name)
@@ -108,7 +108,7 @@ _PLAIN_OPCODES = _opcodes("""
 """)
 
 
-class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]
+class SafeUnpickler(_pickle._Unpickler):  # type: ignore[misc]  # not in the stubs
     """Unpickles tensors, plain Python data, and instances of classes that have been declared safe.
 
     A class or function is looked up in a table, never imported, and only what the table holds is called.

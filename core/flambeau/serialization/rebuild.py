@@ -32,7 +32,7 @@ __all__ = [
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # What autograd keeps on a tensor; hooks are not saved, as in PyTorch.
-_NOT_STATE = frozenset({"_accumulator", "_hooks", "_post_accumulate_hooks", "_retains_grad"})
+_NOT_STATE = frozenset({"_accumulator", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_shares"})
 # PyTorch has no typed storage of these: it saves bytes, and the dtype beside them.
 _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
 

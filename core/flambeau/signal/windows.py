@@ -52,7 +52,7 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
     def shape(n: Tensor, length: float) -> Tensor:
         terms = [(-1) ** i * w * (n * (2 * math.pi * i / length)).cos() for i, w in enumerate(weights)]
-        return sum(terms[1:], terms[0])  # type: ignore[no-any-return]
+        return sum(terms[1:], terms[0])  # type: ignore[no-any-return]  # a sum may be 0
 
     return _window("general_cosine", M, shape, sym=sym, **options)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .policies import FAST, FLOAT32, POLICIES, UNSAFE, operation_name
+from .policies import FAST, FLOAT32, POLICIES, UNSAFE, WHOLE, operation_name
 
 __all__ = [
     "autocast",
@@ -213,6 +213,8 @@ class _CastingMode(torch.overrides.TorchFunctionMode):
         name = operation_name(func)
         for device_type, enabled in _state.enabled.items():
             policy = POLICIES.get(device_type, POLICIES["cuda"]).get(name) if enabled else None
+            if policy == WHOLE:
+                return func(*args, **kwargs)
             if policy is not None and kwargs.get("out") is None:
                 cast = _find_cast(policy, device_type, (args, kwargs))
                 return func(*_map_tensors(cast, args), **_map_tensors(cast, kwargs))

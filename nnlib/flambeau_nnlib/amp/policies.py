@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["FAST", "FLOAT32", "POLICIES", "UNSAFE", "WIDEST", "operation_name"]
+__all__ = ["FAST", "FLOAT32", "POLICIES", "UNSAFE", "WHOLE", "WIDEST", "operation_name"]
 
 FAST = "fast"  # cast to the region's dtype: matrix products and convolutions, that gain the most
 FLOAT32 = "float32"  # cast to float32: what overflows, or loses digits, in half precision
 WIDEST = "widest"  # cast all to the widest dtype among the arguments
+WHOLE = "whole"  # cast nothing, nor what it is made of here: in PyTorch it is one operation
 UNSAFE = "unsafe"  # refuse
 
 
@@ -18,8 +19,8 @@ def _names(text: str) -> frozenset[str]:
 
 _PRODUCTS = _names("""
     addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d einsum inner linalg_matrix_power linalg_multi_dot linalg_vecdot linear matmul
-    matrix_power mm multi_head_attention_forward prelu scaled_dot_product_attention
+    conv_transpose3d inner linalg_multi_dot linalg_vecdot linear matmul mm multi_head_attention_forward prelu
+    scaled_dot_product_attention
 """)
 
 _LOSSES = _names("""
@@ -35,7 +36,8 @@ _CPU_FLOAT32 = _LOSSES | _names("""
     geqrf grid_sample grid_sampler inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
     linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex
     linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-    linalg_tensorsolve lu_solve max_pool3d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar
+    linalg_tensorsolve local_response_norm lp_pool3d lu_solve max_pool3d max_unpool1d
+    max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar
     prod qr quantile stft svd trace triangular_solve view_as_complex
 """)
 
@@ -43,6 +45,11 @@ _CUDA_FLOAT32 = _LOSSES | _names("""
     acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate
     layer_norm linalg_matrix_norm linalg_norm linalg_vector_norm log log10 log1p log2 log_softmax logsumexp
     norm pdist pow prod reciprocal renorm rsqrt sinh softmax softmin softplus sum tan upsample
+""")
+
+
+_WHOLE = _names("""
+    adaptive_avg_pool1d adaptive_avg_pool2d block_diag embedding_bag index_reduce linalg_lu_solve scatter_reduce
 """)
 
 
@@ -55,15 +62,17 @@ POLICIES: dict[str, dict[str, str]] = {
         fast=_PRODUCTS | _names("lstm_layer"),
         float32=_CPU_FLOAT32,
         widest=_names("cat concat concatenate index_copy stack"),
+        whole=_WHOLE | _names("addmv addr bilinear dot interpolate mv upsample vdot"),
     ),
     "cuda": _table(
         fast=_PRODUCTS
-        | _names("addmv addr gru gru_cell lstm_cell lstm_layer mv rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"),
+        | _names("einsum addmv addr gru gru_cell lstm_cell lstm_layer mv rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"),
         float32=_CUDA_FLOAT32,
         widest=_names("""
             addcdiv addcmul atan2 bilinear cat concat concatenate cross dot grid_sample grid_sampler index_put
             scatter_add stack tensordot vdot
         """),
+        whole=_WHOLE,
         unsafe=_names("binary_cross_entropy"),
     ),
 }
@@ -79,6 +88,6 @@ def operation_name(function: Callable) -> str:
         return _OPERATORS.get(name, name)
     modules = (getattr(function, "__module__", None) or "").split(".")
     for family in ("fft", "linalg"):
-        if family in modules and not name.startswith(family):
+        if family in modules and not name.startswith(family + "_"):
             return f"{family}_{name}"
     return name

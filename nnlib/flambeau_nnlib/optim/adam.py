@@ -6,9 +6,10 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.steps import fused_step
 
 from . import check
-from .first_order import FirstOrder, Scalar, addcdiv_, descent, real_views, scalar_state, tick
+from .first_order import FirstOrder, Scalar, addcdiv_, can_fuse, descent, real_views, scalar_state, tick
 from .optimizer import Group, Params, State
 
 __all__ = ["Adam", "adam"]
@@ -36,17 +37,24 @@ def adam(
     parameter.
     """
     beta1, beta2 = betas
-    grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
+    options = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps, "weight_decay": weight_decay}
+    fuses = can_fuse("adam_step", params, capturable, options)
     for param, grad, state in real_views(params, grads, states):
         t = tick(state, capturable)
         mean, variance = state["exp_avg"], state["exp_avg_sq"]
+        largest = state["max_exp_avg_sq"] if amsgrad else None
+        if fuses and fused_step(
+            "adam_step", param, grad, mean, variance, largest, **options, step=int(t),
+            decoupled=decoupled_weight_decay, maximize=maximize,
+        ):  # fmt: skip
+            continue
+        [grad] = descent([param], [grad], maximize, weight_decay, lr if decoupled_weight_decay else None)
         mean.lerp_(grad, 1 - beta1)
         if isinstance(beta2, Tensor):
             variance.lerp_(grad.square(), 1 - beta2)
         else:
             variance.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        if amsgrad:
-            largest = state["max_exp_avg_sq"]
+        if largest is not None:
             variance = largest.copy_(torch.maximum(largest.clone(), variance))
         # Correcting the bias of the denominator outside of it saves a pass over the parameter.
         correction = (1 - beta2**t) ** 0.5
@@ -82,6 +90,7 @@ class Adam(FirstOrder):
     """
 
     rule = staticmethod(adam)
+    kernel = "adam_step"
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.steps import has_step
 
 from .flat import Flattener
 from .optimizer import Group, Optimizer, State
@@ -39,6 +40,9 @@ class FirstOrder(Optimizer):
     """An optimizer that applies a rule to every parameter that has a gradient."""
 
     rule: ClassVar[Callable[..., None]]
+
+    kernel: ClassVar[str] = ""
+    """The name of the kernel for a whole step, which backends and kernel packs may have."""
 
     flattens: ClassVar[bool] = True
     """Whether the rule treats all elements alike, with many calls, so that small parameters are joined."""
@@ -70,7 +74,8 @@ class FirstOrder(Optimizer):
 
     def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         states, options = self._states(params, group), _plain(group, params[0])
-        if not self.flattens or group.get("differentiable") or group.get("capturable"):
+        alone = group.get("differentiable") or group.get("capturable") or has_step(self.kernel, params[0])
+        if alone or not self.flattens:
             self.rule(params, grads, states, **options)
             return
         flatteners = self.__dict__.setdefault("_flatteners", {})
@@ -129,6 +134,15 @@ def scalar_state(value: float, param: Tensor, group: Group, on_device: bool = Fa
 
 
 # For the rules
+
+
+def can_fuse(name: str, params: list[Tensor], capturable: bool, options: dict[str, Any]) -> bool:
+    """Return whether there is a kernel for a whole step, to be called with plain numbers."""
+    return (
+        has_step(name, params[0])
+        and not capturable
+        and not any(isinstance(each, Tensor) for each in options.values())
+    )
 
 
 def descent(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import flambeau as torch
 from flambeau import Tensor
+from flambeau.steps import fused_step
 
 from . import check
-from .first_order import FirstOrder, Scalar, descent
+from .first_order import FirstOrder, Scalar, can_fuse, descent
 from .optimizer import Group, Params, State
 
 __all__ = ["SGD", "sgd"]
@@ -31,6 +33,11 @@ def sgd(
 
     ``states`` holds a dict with the ``momentum_buffer`` of each parameter, and may be empty without momentum.
     """
+    options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
+    if can_fuse("sgd_step", params, False, options):
+        given = zip(params, grads, states or [{}] * len(params), strict=True)
+        left = [each for each in given if not _fused(*each, **options, nesterov=nesterov, maximize=maximize)]
+        params, grads, states = ([each[i] for each in left] for i in range(3))
     grads = descent(params, grads, maximize, weight_decay)
     if momentum != 0:
         grads = [_velocity(*pair, momentum, dampening, nesterov) for pair in zip(grads, states, strict=True)]
@@ -41,6 +48,18 @@ def sgd(
     else:
         for param, grad in zip(params, grads, strict=True):
             param.add_(grad, alpha=step_size)
+
+
+def _fused(param: Tensor, grad: Tensor, state: State, **options: Any) -> bool:
+    """Do one step by the kernel for it, which fills the velocity in the first."""
+    velocity = state.get("momentum_buffer")
+    first = velocity is None and options["momentum"] != 0
+    if first:
+        velocity = torch.empty_like(param)
+    done = fused_step("sgd_step", param, grad, velocity, **options, first=first)
+    if done and first:
+        state["momentum_buffer"] = velocity
+    return done
 
 
 def _velocity(grad: Tensor, state: State, momentum: float, dampening: float, nesterov: bool) -> Tensor:
@@ -81,6 +100,7 @@ class SGD(FirstOrder):
     """
 
     rule = staticmethod(sgd)
+    kernel = "sgd_step"
     flattens = False
 
     def __init__(

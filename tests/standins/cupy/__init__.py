@@ -1,11 +1,12 @@
 """A stand-in for CuPy on NumPy, for machines without a GPU: several devices, streams that record, pools that count.
 
-Arrays know their device, and an operation that meets an array of another than the current one raises.  Kernels are
-compiled for the host and run thread by thread.  ``LOG`` records what a GPU would have been told.
+Arrays know their device, and an operation that meets an array of another than the current one raises, as one does that meets
+a NumPy array.  Kernels are compiled for the host and run thread by thread.  ``LOG`` records what a GPU would have been told.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 import types
@@ -18,61 +19,107 @@ from ._runtime import LOG, Device, current
 __version__ = "14.0.stand-in"
 
 
-class ndarray(np.ndarray):
+class ndarray:
     """A NumPy array on a device."""
 
-    def __new__(cls, shape, dtype=float, memptr=None):
+    __array_priority__ = 100
+    __hash__ = None
+
+    def __init__(self, shape, dtype=float, memptr=None, strides=None):
         if memptr is None:
-            return np.empty(shape, dtype).view(cls)
-        return np.ndarray(shape, dtype, buffer=memptr.buffer).view(cls)
+            self._set(np.empty(shape, dtype), current(), None)
+        else:
+            self._set(np.ndarray(shape, dtype, memptr.host, memptr.offset, strides), memptr.device_id, memptr.mem)
 
-    def __array_finalize__(self, source):
-        self._device = getattr(source, "_device", current())
-        self._memory = getattr(source, "_memory", None)
-        if self._memory is None:
-            self._memory = cuda.memory.allocate(self.nbytes)
+    def _set(self, host, device, memory):
+        self._host, self._device = host, device
+        self._memory = cuda.memory.allocate(host.nbytes) if memory is None else memory
+        return self
 
-    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
-        _check(*inputs, *(out or ()))
-        LOG.append(ufunc.__name__)
-        plain = [_plain(each) for each in inputs]
-        if out is not None:
-            kwargs["out"] = tuple(_plain(each) for each in out)
-        result = getattr(ufunc, method)(*plain, **kwargs)
-        return out[0] if out is not None else _ours(result)
-
-    def __getitem__(self, index):
-        _check(self)
-        return _ours(super().__getitem__(_plain(index)))
-
-    def __setitem__(self, index, value):
-        _check(self, value)
-        super().__setitem__(_plain(index), _plain(value))
-
+    shape = property(lambda self: self._host.shape)
+    dtype = property(lambda self: self._host.dtype)
+    ndim = property(lambda self: self._host.ndim)
+    size = property(lambda self: self._host.size)
+    nbytes = property(lambda self: self._host.nbytes)
+    itemsize = property(lambda self: self._host.itemsize)
+    strides = property(lambda self: self._host.strides)
+    T = property(lambda self: self._view(self._host.T))
+    real = property(lambda self: self._view(self._host.real))
+    imag = property(lambda self: self._view(self._host.imag))
     device = property(lambda self: Device(self._device))
+    data = property(lambda self: _Pointer(self))
+
+    @property
+    def flags(self):
+        flags = self._host.flags
+        return types.SimpleNamespace(c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=flags.owndata)
+
+    def _view(self, host):
+        if not host.flags.writeable:  # NumPy protects diagonals and what is broadcast; CuPy has nothing of the kind
+            start = _Pointer(self._bare(host))
+            host = np.ndarray(host.shape, host.dtype, start.host, start.offset, host.strides)
+        return self._bare(host)
+
+    def _bare(self, host):
+        return object.__new__(ndarray)._set(host, self._device, self._memory)
 
     @property
     def base(self):
-        root = self.view(np.ndarray)
+        root = self._host
         while isinstance(root.base, np.ndarray):
-            root = np.asarray(root.base)
-        if root.size == self.size and root.dtype == self.dtype:
-            return None
-        made = root.view(ndarray)
-        made._device = self._device
-        return made
+            root = root.base
+        return None if root is self._host else self._view(root)
 
-    @property
-    def data(self):
-        return _Pointer(self)
+    def view(self, dtype=None):
+        _check(self)
+        return self._view(self._host.view() if dtype is None else self._host.view(dtype))
+
+    def fill(self, value):
+        _check(self)
+        self._host.fill(_plain(value))
 
     def item(self, *args):
         LOG.append("wait")
-        return super().item(*args)
+        return self._host.item(*args)
+
+    def tolist(self):
+        LOG.append("wait")
+        return self._host.tolist()
 
     def get(self):
         LOG.append("wait")
-        return np.array(self.view(np.ndarray))
+        return self._host.copy()
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array.")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return _function(getattr(ufunc, method), ufunc.__name__)(*inputs, **kwargs)
+
+    def __len__(self):
+        return len(self._host)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index):
+        arrays = [each for each in (index if isinstance(index, tuple) else (index,)) if isinstance(each, (ndarray, np.ndarray, list))]
+        if arrays:  # else it is a view, which no device has to make
+            _check(self, *arrays)
+        if any(isinstance(each, ndarray) and each.dtype == bool for each in arrays):
+            LOG.append("wait")  # for how many there are
+        found = self._host[_plain(index)]
+        return self._view(found) if isinstance(found, np.ndarray) and found.base is not None else _ours(found)
+
+    def __setitem__(self, index, value):
+        _check(self, value)
+        self._host[_plain(index)] = _plain(value)
+
+    def __dlpack__(self, **kwargs):
+        return self._host.__dlpack__(**kwargs)
+
+
+VIEWS = ("broadcast_to", "expand_dims", "moveaxis", "squeeze", "swapaxes", "transpose")  # which no device has to make
 
 
 def _method(name):
@@ -80,61 +127,109 @@ def _method(name):
 
     @functools.wraps(original)
     def method(self, *args, **kwargs):
-        _check(self)
-        made = _ours(original(self.view(np.ndarray), *map(_plain, args), **kwargs))
-        if isinstance(made, ndarray) and np.shares_memory(made, self):
-            made._memory = self._memory
-        return made
+        if name not in VIEWS:
+            _check(self, *args)
+        LOG.append(name)
+        if name in ("__bool__", "__int__", "__float__", "__complex__", "__index__"):
+            LOG.append("wait")
+        made = original(self._host, *map(_plain, args), **kwargs)
+        if made is self._host:
+            return self
+        shared = isinstance(made, np.ndarray) and np.may_share_memory(made, self._host)
+        return self._view(made) if shared else made if made is NotImplemented else _ours(made)
 
     return method
 
 
-for _name in ("astype", "copy", "sum", "reshape", "max", "min", "any", "all"):
+_METHODS = (
+    "all any argmax argmin argsort astype clip conj copy cumsum diagonal dot flatten max mean min nonzero prod ravel repeat reshape "
+    "round sort squeeze std sum swapaxes take trace transpose var"
+)
+_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
+_UNARY = "neg pos abs invert lt le eq ne gt ge bool int float complex index"
+for _name in (
+    *_METHODS.split(),
+    *(f"__{kind}{each}__" for each in _BINARY.split() for kind in ("", "r", "i")),
+    *(f"__{each}__" for each in _UNARY.split()),
+):
     setattr(ndarray, _name, _method(_name))
 
 
 class _Pointer:
     """Where an array's memory starts."""
 
-    def __init__(self, array):
-        self.buffer, self.ptr, self._array = array.view(np.ndarray), array.ctypes.data, array
+    def __init__(self, array, offset=0):
+        host = array._host
+        while isinstance(host.base, np.ndarray):
+            host = host.base
+        self.host, self.array, self.mem, self.device_id = host, array, array._memory, array._device
+        self.ptr = array._host.ctypes.data + offset
+        self.offset = self.ptr - host.ctypes.data
+
+    def __add__(self, offset):
+        return _Pointer(self.array, offset)
+
+    def copy_from_host_async(self, address, size):
+        LOG.append("copy from pinned memory")
+        assert any(start <= address and address + size <= start + length for start, length in _runtime.PINNED.items())
+        ctypes.memmove(self.ptr, address, size)
+
+    def copy_to_host_async(self, address, size):
+        LOG.append("copy to pinned memory")
+        assert address in _runtime.PINNED
+        ctypes.memmove(address, self.ptr, size)
 
     def copy_from_device_async(self, source, size):
-        LOG.append(("peer copy", source._array._device, self._array._device))
-        self._array.view(np.ndarray)[...] = source._array.view(np.ndarray)
+        LOG.append(("peer copy", source.device_id, self.device_id))
+        ctypes.memmove(self.ptr, source.ptr, size)
 
 
 def _check(*arrays):
     for each in arrays:
         if isinstance(each, ndarray) and each._device != current():
             raise RuntimeError(f"array of device {each._device} met on device {current()}")
+        if isinstance(each, np.ndarray):
+            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+        if isinstance(each, (list, tuple)):
+            _check(*each)
 
 
 def _plain(value):
     if isinstance(value, ndarray):
-        return value.view(np.ndarray)
+        return value._host
     return type(value)(map(_plain, value)) if isinstance(value, (list, tuple)) and not hasattr(value, "_fields") else value
 
 
-def _ours(value):
+def _ours(value, device=None):
     if isinstance(value, (tuple, list)):
         made = [_ours(each) for each in value]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
-    if isinstance(value, (np.ndarray, np.generic)) and not isinstance(value, (ndarray, np.dtype)):
-        made = np.asarray(value).view(ndarray)
-        made._device = current()
-        return made
+    if isinstance(value, (np.ndarray, np.generic)):
+        return object.__new__(ndarray)._set(np.asarray(value), current(), None)
     return value
 
 
-def _function(original):
+def _function(original, name=None):
+    name = name or getattr(original, "__name__", "function")
+
     @functools.wraps(original)
-    def call(*args, **kwargs):
-        _check(*args, *kwargs.values())
-        LOG.append(getattr(original, "__name__", "function"))
-        out = kwargs.get("out")
-        result = original(*map(_plain, args), **{key: _plain(each) for key, each in kwargs.items()})
-        return out if isinstance(out, ndarray) else _ours(result)
+    def call(*args, out=None, **kwargs):
+        out = out[0] if isinstance(out, tuple) else out
+        if name not in VIEWS:
+            _check(*args, *kwargs.values(), out)
+        LOG.append(name)
+        given = [each for each in (*args, *kwargs.values()) if isinstance(each, ndarray)]
+        keywords = {key: _plain(each) for key, each in kwargs.items()}
+        if out is not None:
+            original(*map(_plain, args), out=out._host, **keywords)
+            return out
+        made = original(*map(_plain, args), **keywords)
+        for each in given:
+            if made is each._host:
+                return each
+            if isinstance(made, np.ndarray) and made.base is not None and np.may_share_memory(made, each._host):
+                return each._view(made)
+        return _ours(made)
 
     return call
 
@@ -154,8 +249,13 @@ def asnumpy(array):
 
 
 def asarray(data, dtype=None, copy=None, **kwargs):
-    _check(data)
-    return _ours(np.array(_plain(data), dtype=dtype, copy=copy))
+    if isinstance(data, ndarray) and not copy and dtype in (None, data.dtype):
+        return data
+    data = data._host if isinstance(data, ndarray) else _plain(data) if isinstance(data, (list, tuple)) else data
+    return _ours(np.array(data, dtype=dtype))
+
+
+array = asarray
 
 
 class ElementwiseKernel:
@@ -168,10 +268,10 @@ class ElementwiseKernel:
 
     def __call__(self, *args):
         *inputs, out = args
-        _check(*args)
+        _check(*(each for each in args if isinstance(each, ndarray)))
         LOG.append(self.__name__)
         scope = dict(zip(self.names, map(_plain, inputs), strict=True))
-        out.view(np.ndarray)[...] = eval(self.expression, {}, scope)
+        out._host[...] = eval(self.expression, {}, scope)
         return out
 
 
@@ -181,11 +281,15 @@ class RawModule:
 
     def get_function(self, name):
         def launch(grid, block, arguments):
-            _check(*arguments)
+            _check(*(each for each in arguments if isinstance(each, ndarray)))
             LOG.append(name)
             self._library.run(name, grid[0], block[0], [_plain(each) for each in arguments])
 
         return launch
+
+
+def _as_strided(array, shape, strides):
+    return array._view(np.lib.stride_tricks.as_strided(array._host, shape, strides))
 
 
 ogrid = type("ogrid", (), {"__getitem__": lambda self, index: _ours(np.ogrid[index])})()
@@ -194,7 +298,6 @@ sys.modules["cupy.cuda"] = cuda
 for _name in ("linalg", "fft"):
     _made = _namespace(types.ModuleType(f"cupy.{_name}"), getattr(np, _name))
     globals()[_name] = sys.modules[f"cupy.{_name}"] = _made
-lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=lambda array, shape, strides: (
-    _check(array), _ours(np.lib.stride_tricks.as_strided(array.view(np.ndarray), shape, strides)))[1]))  # fmt: skip
+lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided))
 _namespace(sys.modules[__name__], np)
-__all__ = [name for name in __all__ if name not in ("annotations", "functools", "sys", "types")]  # noqa: F821
+__all__ = [name for name in __all__ if name not in ("annotations", "ctypes", "functools", "sys", "types")]  # noqa: F821

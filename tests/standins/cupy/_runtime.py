@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import sys
 import threading
 import types
+import weakref
 from contextlib import contextmanager
 
 DEVICES = int(os.environ.get("STANDIN_DEVICES", "2"))
@@ -31,7 +33,7 @@ class Device:
     cublas_handle, cusolver_handle = 11, 12
 
     def __init__(self, index=None):
-        self.id = current() if index is None else index
+        self.id = current() if index is None else getattr(index, "id", index)
 
     def __enter__(self):
         self._before = current()
@@ -152,6 +154,23 @@ def allocate(size):
     return _allocator(size) if _allocator is not None else None
 
 
+# --- page-locked memory ---
+
+PINNED: dict = {}  # sizes by address
+
+
+def alloc_pinned_memory(size):
+    memory = (ctypes.c_char * size)()
+    PINNED[ctypes.addressof(memory)] = size
+    weakref.finalize(memory, PINNED.pop, ctypes.addressof(memory))
+    return memory
+
+
+def pointer_attributes(pointer):
+    pinned = any(start <= pointer < start + size for start, size in PINNED.items())
+    return types.SimpleNamespace(type=1 if pinned else 0)
+
+
 def get_device_properties(index):
     return {"name": b"Stand-in", "major": 9, "minor": 0, "totalGlobalMem": 1 << 30, "multiProcessorCount": 108,
             "maxThreadsPerMultiProcessor": 2048, "regsPerMultiprocessor": 65536, "sharedMemPerBlock": 49152, "warpSize": 32,
@@ -171,7 +190,8 @@ def make_cuda():
         getDeviceProperties=get_device_properties, deviceSynchronize=lambda: LOG.append(("synchronize device", current())),
         deviceCanAccessPeer=lambda here, there: 1, malloc=lambda size: next(_addresses), free=lambda pointer: None,
         memGetInfo=lambda: ((1 << 30) - 512, 1 << 30), ipcGetEventHandle=lambda pointer: b"handle", streamCaptureModeGlobal=0,
-        streamCaptureModeThreadLocal=1, streamCaptureModeRelaxed=2,
+        streamCaptureModeThreadLocal=1, streamCaptureModeRelaxed=2, memoryTypeHost=1,
+        pointerGetAttributes=pointer_attributes,
     )  # fmt: skip
     memory = types.SimpleNamespace(
         BaseMemory=BaseMemory,
@@ -186,7 +206,7 @@ def make_cuda():
     sys.modules["cupy.cuda.device"].Device = Device
     vars(module).update(
         Device=Device, Event=Event, Stream=Stream, ExternalStream=lambda pointer, index: Stream(ptr=pointer), runtime=runtime,
-        memory=memory, set_allocator=set_allocator, get_current_stream=current_stream, get_elapsed_time=lambda start, end: 1.5,
+        alloc_pinned_memory=alloc_pinned_memory, memory=memory, set_allocator=set_allocator, get_current_stream=current_stream, get_elapsed_time=lambda start, end: 1.5,
         cublas=types.SimpleNamespace(gemmStridedBatchedEx=_host.gemm),
     )  # fmt: skip
     return module

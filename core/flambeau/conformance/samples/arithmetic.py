@@ -51,7 +51,7 @@ SAMPLES = [
     Sample("addcdiv", lambda torch, x, y, z: torch.addcdiv(x, y, z, value=0.5), [real(2, 3), real(3), positive(2, 1)],
            lambda np, x, y, z: x + 0.5 * y / z),
     Sample("lerp", lambda torch, x, y: torch.lerp(x, y, 0.25), [real(2, 3), real(2, 3)], lambda np, x, y: x + 0.25 * (y - x)),
-    elementwise("lerp", lambda np, x, y, w: x + w * (y - x), real, real, real),
+    elementwise("lerp", lambda np, x, y, w: x + w * (y - x), real, real, real, promotes=False),
 ]  # fmt: skip
 
 BAD = [

@@ -141,6 +141,7 @@ SAMPLES = [
     _transposed(2, (2, 4, 3, 4), (4, 3, 2, 3), 3),
     _transposed(2, (2, 4, 3, 4), (4, 3, 3, 2), 6, stride=(2, 3), padding=(1, 1), output_padding=(1, 2), groups=2,
                 dilation=(2, 1)),
+    _transposed(2, (2, 4, 3, 4), (4, 3, 2, 2), 6, padding=2, output_padding=(1, 0), groups=2, dilation=(2, 3)),
     _transposed(2, (2, 3, 4, 4), (3, 1, 3, 3), 3, padding=1, groups=3),
     _transposed(3, (1, 2, 2, 3, 2), (2, 2, 2, 2, 3), 2, stride=2),
     Sample("nn.functional.unfold", lambda torch, x: torch.nn.functional.unfold(x, **_WINDOWS), [real(2, 3, 5, 4)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .sample import NUMBERS, Bad, Input, Sample, given, index, mask, real
@@ -12,7 +13,7 @@ __all__ = ["BAD", "SAMPLES"]
 def _pick(item: Any, *inputs: Input) -> Sample:
     """``x[item(other inputs)]``."""
     return Sample("Tensor.__getitem__", lambda torch, x, *rest: torch.Tensor.__getitem__(x, item(*rest)), [real(3, 4), *inputs],
-                  lambda np, x, *rest: x[item(*rest)], NUMBERS)  # fmt: skip
+                  lambda np, x, *rest: x[item(*rest)], NUMBERS, vmap=not _has_mask(inputs))  # fmt: skip
 
 
 def _write(item: Any, value: Input, *inputs: Input) -> Sample:
@@ -28,7 +29,11 @@ def _write(item: Any, value: Input, *inputs: Input) -> Sample:
         x[item(*rest)] = value
         return x
 
-    return Sample("Tensor.__setitem__", call, [real(3, 4), value, *inputs], formula, NUMBERS)
+    return Sample("Tensor.__setitem__", call, [real(3, 4), value, *inputs], formula, NUMBERS, vmap=not _has_mask(inputs))
+
+
+def _has_mask(inputs: Sequence[Input]) -> bool:
+    return any(each.dtype == "bool" for each in inputs)
 
 
 def _through_view(torch: Any, x: Any, y: Any) -> Any:
@@ -71,13 +76,13 @@ SAMPLES = [
     Sample("masked_fill", lambda torch, x, m, v: torch.masked_fill(x, m, v), [real(3, 4), mask(4), real()],
            lambda np, x, m, v: np.where(m, v, x), NUMBERS),
     Sample("masked_select", lambda torch, x, m: torch.masked_select(x, m), [real(3, 4), mask(4)],
-           lambda np, x, m: x[np.broadcast_to(m, x.shape)], NUMBERS),
+           lambda np, x, m: x[np.broadcast_to(m, x.shape)], NUMBERS, vmap=False),
     Sample("nonzero", lambda torch, x: torch.nonzero(x), [real(3, 4, low=-1, high=1)], lambda np, x: np.argwhere(x), NUMBERS,
-           "int64", grad=False),
+           "int64", grad=False, vmap=False),
     Sample("nonzero", lambda torch, x: torch.nonzero(x, as_tuple=True), [real(3, 4)], lambda np, x: np.nonzero(x), NUMBERS,
-           "int64", grad=False),
+           "int64", grad=False, vmap=False),
     Sample("argwhere", lambda torch, x: torch.argwhere(x), [real(2, 3, low=-1, high=1)], lambda np, x: np.argwhere(x), NUMBERS,
-           "int64", grad=False),
+           "int64", grad=False, vmap=False),
 ]  # fmt: skip
 
 

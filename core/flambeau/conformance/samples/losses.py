@@ -186,17 +186,17 @@ SAMPLES = [
 ]  # fmt: skip
 
 
-def _bad(name: str, call: Any, *inputs: Any, error: str = "RuntimeError") -> Bad:
-    return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs, error)
+def _bad(name: str, call: Any, *inputs: Any, error: str = "RuntimeError", values: bool = False) -> Bad:
+    return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs, error, values=values)
 
 
 _CLASSES = given([0, 1, 2], "int64")
 BAD = [
     _bad("mse_loss", lambda F, x: F.mse_loss(x, x, reduction="median"), real(3), error="ValueError"),
-    _bad("nll_loss", lambda F, x, t: F.nll_loss(x, t), real(3, 2), _CLASSES, error="IndexError"),
+    _bad("nll_loss", lambda F, x, t: F.nll_loss(x, t), real(3, 2), _CLASSES, error="IndexError", values=True),
     _bad("nll_loss", lambda F, x, t: F.nll_loss(x, t), real(2, 3), _CLASSES, error="ValueError"),
     _bad("nll_loss", lambda F, x, t: F.nll_loss(x, t), real(3, 3), real(3)),
-    _bad("cross_entropy", lambda F, x, t: F.cross_entropy(x, t), real(3, 2), _CLASSES, error="IndexError"),
+    _bad("cross_entropy", lambda F, x, t: F.cross_entropy(x, t), real(3, 2), _CLASSES, error="IndexError", values=True),
     _bad("cross_entropy", lambda F, x, t, w: F.cross_entropy(x, t, w), real(3, 3), _CLASSES, real(2)),
     _bad("cross_entropy", lambda F, x, t: F.cross_entropy(x, t, label_smoothing=2.0), real(3, 3), _CLASSES),
     _bad("binary_cross_entropy", lambda F, x, y: F.binary_cross_entropy(x, y), given([1.5]), given([1.0])),

@@ -161,8 +161,9 @@ SAMPLES = [
 ]  # fmt: skip
 
 
-def _bad(name: str, call: Any, *inputs: Any, error: str = "RuntimeError") -> Bad:
-    return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), inputs or [real(1, 3, 4)], error)
+def _bad(name: str, call: Any, *inputs: Any, error: str = "RuntimeError", values: bool = False) -> Bad:
+    made_from = inputs or [real(1, 3, 4)]
+    return Bad(f"nn.functional.{name}", lambda torch, *x: call(torch.nn.functional, *x), made_from, error, values=values)
 
 
 BAD = [
@@ -176,8 +177,8 @@ BAD = [
     _bad("rms_norm", lambda F, x: F.rms_norm(x, (3,))),
     _bad("local_response_norm", lambda F, x: F.local_response_norm(x, 2), real(3, 4), error="ValueError"),
     _bad("pdist", lambda F, x: F.pdist(x)),
-    _bad("embedding", lambda F, i, w: F.embedding(i, w), given([5], "int64"), real(5, 2), error="IndexError"),
-    _bad("embedding", lambda F, i, w: F.embedding(i, w), given([-1], "int64"), real(5, 2), error="IndexError"),
+    _bad("embedding", lambda F, i, w: F.embedding(i, w), given([5], "int64"), real(5, 2), error="IndexError", values=True),
+    _bad("embedding", lambda F, i, w: F.embedding(i, w), given([-1], "int64"), real(5, 2), error="IndexError", values=True),
     _bad("embedding", lambda F, i, w: F.embedding(i, w), real(2), real(5, 2)),
     _bad("embedding", lambda F, i, w: F.embedding(i, w, padding_idx=7), given([1], "int64"), real(5, 2), error="AssertionError"),
     _bad("embedding_bag", lambda F, i, w: F.embedding_bag(i, w), given([1, 2], "int64"), real(5, 2), error="ValueError"),

@@ -108,6 +108,8 @@ class Sample:
         view: whether the result shares memory with the first input.
         method, inplace: whether these forms, where they exist, take the same arguments.
         layouts: whether any order in memory will do.
+        vmap: whether batches can be made of it: not where the shape of the result depends on values.
+        promotes: whether the inputs of an elementwise function may be of different dtypes.
         atol: an absolute error to allow, beyond the usual.
     """
 
@@ -123,6 +125,8 @@ class Sample:
     method: bool = True
     inplace: bool = True
     layouts: bool = True
+    vmap: bool = True
+    promotes: bool = True
     atol: float = 0.0
 
     def arrays(
@@ -136,7 +140,10 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Bad:
-    """A call that must raise ``error`` (the name of a built-in exception); with ``strides``, where memory has them."""
+    """A call that must raise ``error`` (the name of a built-in exception).
+
+    With ``strides``, where memory has them; with ``values``, which are what is wrong, where work is not queued.
+    """
 
     name: str
     call: Callable[..., Any]
@@ -144,6 +151,7 @@ class Bad:
     error: str
     dtype: str = "float32"
     strides: bool = False
+    values: bool = False
 
     arrays = Sample.arrays
 
@@ -165,6 +173,14 @@ def find(module: Any, path: str) -> Any:
     for part in path.split("."):
         module = getattr(module, part)
     return module
+
+
+def find_or_none(module: Any, path: str) -> Any:
+    """The attribute at a dotted path, or None where there is none."""
+    try:
+        return find(module, path)
+    except AttributeError:
+        return None
 
 
 class replaced:

@@ -97,10 +97,6 @@ def _flat_bags(
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.dim() != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    if offsets.numel() and int(offsets[0]) != 0:
-        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-                           f"However, got {int(offsets[0])}")  # fmt: skip
-    if offsets.numel() and int(offsets[-1]) > input.size(0):
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length {input.size(0)} but got offsets[-1] of "
-                           f"{int(offsets[-1])}")  # fmt: skip
+    if offsets.numel():
+        ops.check_offsets(offsets, input.size(0))
     return input, offsets, weights

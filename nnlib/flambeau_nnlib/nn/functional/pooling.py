@@ -116,8 +116,9 @@ def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, outpu
     positions = []
     names = ("time", "height", "width")[-n:]
     for dim, (length, size, kernel) in enumerate(zip(space, sizes, _tuple(kernel_size, n), strict=True)):
-        if size + kernel - 1 > length:
-            raise RuntimeError(f"{name}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
+        if size + kernel - 1 > (length if n == 2 else length - 1):  # in three dimensions PyTorch wants one place to spare
+            called = name if n == 2 else f"{name}_out"
+            raise RuntimeError(f"{called}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
         positions.append(_random_windows(samples[:, :, order[dim]], length, size, kernel))
     made, indices = adaptive_pooling.max_of_windows(batched, positions)
     return (made, indices) if batched is input else (made.squeeze(0), indices.squeeze(0))
@@ -217,9 +218,7 @@ def _unpool(
         raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
                            f"indices tensor with shape: {list(indices.shape)}")  # fmt: skip
     count = prod(size)
-    if indices.numel() and (int(indices.max()) >= count or int(indices.min()) < 0):
-        wrong = int(indices[(indices < 0) | (indices >= count)][0])
-        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
+    ops.check_places(indices, size)
     lead = input.shape[:-n]
     made = input.new_zeros(*lead, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
     return made.reshape(*lead, *size)

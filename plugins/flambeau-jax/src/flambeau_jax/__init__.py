@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,12 +11,18 @@ import jax.numpy as jnp
 import numpy
 
 from flambeau.backend import Backend, hookimpl
+from flambeau.op import OPS
 
+from .compiled import Compiled
 from .kernels import KERNELS
 
 __all__ = ["JaxBackend"]
 
 jax.config.update("jax_enable_x64", True)  # PyTorch programs count in int64
+if jax.config.jax_compilation_cache_dir is None:  # small programs, many of them, and the same ones in every run
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 class JaxBackend(Backend):
@@ -29,14 +36,7 @@ class JaxBackend(Backend):
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return KERNELS
-
-    def dtype_of(self, array: Any) -> Any:
-        return self._dtype_of_raw[jnp.dtype(array.dtype)]
-
-    @property
-    def dtypes(self) -> Mapping[Any, Any]:
-        return _DTYPES
+        return {name: Compiled(name, record.forward) for name, record in OPS.items()} | KERNELS
 
     # --- arrays ---
 
@@ -64,6 +64,9 @@ class JaxBackend(Backend):
         real = jnp.iscomplexobj(array) and not jnp.issubdtype(raw_dtype, jnp.complexfloating) and raw_dtype != jnp.dtype(bool)
         return (array.real if real else array).astype(raw_dtype)
 
+    def reinterpret(self, array: Any, wanted: Any) -> Any:
+        return array.view(self.dtypes[wanted])
+
     def copy(self, array: Any) -> Any:
         return array  # nobody can write to it
 
@@ -74,14 +77,6 @@ class JaxBackend(Backend):
         return f"jax {jax.__version__} on {jax.default_backend()}"
 
 
-def _dtypes() -> dict[Any, Any]:
-    from flambeau import dtypes
-
-    found = {each: getattr(jnp, each.name, None) for each in dtypes.ALL}
-    return {each: jnp.dtype(raw) for each, raw in found.items() if raw is not None}
-
-
-_DTYPES = _dtypes()
 _backend = JaxBackend()
 
 

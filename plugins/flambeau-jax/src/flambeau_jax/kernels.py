@@ -1,15 +1,11 @@
-"""Kernels that JAX has something better for than the array API: writes by ``.at``, and compiled compounds."""
+"""Operations that JAX has something better for than the array API: indices, and writes by ``.at``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-
-from flambeau.op import OPS
 
 __all__ = ["KERNELS"]
 
@@ -109,20 +105,3 @@ def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 @kernel
 def pad_to(input: Any, shape: Any) -> Any:
     return jnp.pad(input, [(0, wanted - given) for given, wanted in zip(input.shape, shape, strict=True)])
-
-
-# --- compounds ----------------------------------------------------------------------------------------------------
-
-
-def compiled(record: Any) -> Callable[..., Any]:
-    """The operation's own forward, compiled by XLA once for each combination of shapes, dtypes and parameters."""
-    function = jax.jit(partial(record.forward, jnp), static_argnames=record.kernel_params)
-    return lambda *args: function(*(None if isinstance(each, dict) else each for each in args))  # XLA needs no workspace
-
-
-COMPOUNDS = (
-    "convolution", "convolution_transposed", "convolution_weight", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_backward",
-    "avg_pool1d_windows", "avg_pool2d_windows", "avg_pool3d_windows", "avg_pool_backward", "softmax", "log_softmax", "var",
-    "logsumexp", "sigmoid", "tanh", "addmm",
-)  # fmt: skip
-KERNELS.update({name: compiled(OPS[name]) for name in COMPOUNDS if name in OPS})

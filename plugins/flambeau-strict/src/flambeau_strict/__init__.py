@@ -11,6 +11,9 @@ from flambeau.backend import Backend, hookimpl
 
 __all__ = ["StrictBackend"]
 
+# Nothing that the standard leaves to a library's choice: this is what all of them have.
+array_api_strict.set_array_api_strict_flags(boolean_indexing=False, data_dependent_shapes=False, enabled_extensions=())
+
 
 class StrictBackend(Backend):
     """Arrays are ``array_api_strict.Array``."""

@@ -1,0 +1,159 @@
+"""Views, copies, indexing and scattering: what moves elements, and adds them up where they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import array_api_compat.cupy as xp
+import cupy
+import cupyx
+import numpy as np
+
+from flambeau.op import OPS
+from flambeau.settings import preserve_format
+
+from .kernels import KERNELS, kernel
+
+__all__ = ["index", "index_backward", "scatter_add_along"]
+
+Sizes = Sequence[int]
+
+
+# --- views and copies ---------------------------------------------------------------------------------------------
+
+
+@kernel
+def permute(input: Any, dims: Sizes) -> Any:
+    return input.transpose(dims)
+
+
+@kernel
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    return input.swapaxes(dim0, dim1)
+
+
+@kernel
+def expand(input: Any, shape: Sizes) -> Any:
+    return cupy.broadcast_to(input, shape)
+
+
+@kernel
+def contiguous(input: Any) -> Any:
+    return cupy.ascontiguousarray(input)
+
+
+@kernel
+def reshape(input: Any, shape: Sizes) -> Any:
+    return input.reshape(shape)
+
+
+@kernel
+def view(input: Any, shape: Sizes) -> Any:
+    made = input.reshape(shape)
+    if made.size and made.data.ptr != input.data.ptr:
+        raise ValueError("this shape needs a copy")
+    return made
+
+
+@kernel
+def t(input: Any) -> Any:
+    return input.T
+
+
+@kernel
+def diagonal(input: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return cupy.diagonal(input, offset, dim1, dim2)
+
+
+@kernel
+def view_as_real(input: Any) -> Any:
+    return input[..., None].view(input.real.dtype)
+
+
+@kernel
+def view_as_complex(input: Any) -> Any:
+    return input.view(np.complex128 if input.dtype == np.float64 else np.complex64)[..., 0]
+
+
+KERNELS["pairs_of_complex"] = view_as_real
+
+
+@kernel
+def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> Any:
+    made = input.copy()
+    shown = KERNELS[view](made, *params) if view in KERNELS else OPS[view].forward(xp, made, *params)
+    shown[...] = value
+    return made
+
+
+@kernel
+def clone(input: Any, memory_format: Any = None) -> Any:
+    if memory_format is None or memory_format is preserve_format:
+        return input.copy(order="K")
+    order = memory_format.order(input.ndim)
+    return input.transpose(order).copy().transpose(tuple(np.argsort(order)))
+
+
+# --- indexing -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def index(input: Any, index: Any) -> Any:
+    return input[index]
+
+
+for _name in ("select", "slice", "unsqueeze", "alias"):
+    KERNELS[f"getitem_{_name}"] = index
+
+
+@kernel
+def getitem_backward(input: Any, shape: Sizes, index: Any) -> Any:
+    made = cupy.zeros(shape, input.dtype)
+    made[index] = input
+    return made
+
+
+@kernel
+def setitem(input: Any, value: Any, index: Any) -> Any:
+    made = input.copy()
+    made[index] = value
+    return made
+
+
+@kernel
+def pad_to(input: Any, shape: Sizes) -> Any:
+    return input if input.shape == tuple(shape) else getitem_backward(input, shape, tuple(map(slice, input.shape)))
+
+
+# --- scattering ---------------------------------------------------------------------------------------------------
+
+
+def _add_at(target: Any, where: Any, values: Any) -> None:
+    """``target[where] += values``, all of those that meet; signed 64-bit integers as unsigned, which add alike."""
+    if target.dtype == np.int64:
+        target, values = target.view(np.uint64), cupy.ascontiguousarray(values).view(np.uint64)
+    cupyx.scatter_add(target, where, values)
+
+
+@kernel
+def index_backward(input: Any, shape: Sizes, index: Any) -> Any:
+    made = cupy.zeros(shape, input.dtype)
+    _add_at(made, index, input)
+    return made
+
+
+@kernel
+def index_put_add(input: Any, values: Any, index: Any) -> Any:
+    made = input.copy()
+    _add_at(made, index, values)
+    return made
+
+
+@kernel
+def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
+    made = input.copy()
+    where = list(cupy.ogrid[tuple(slice(0, length) for length in index.shape)])
+    where[dim] = index
+    _add_at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
+    return made

@@ -1,0 +1,94 @@
+"""Copies between the host and devices, and page-locked host memory, which devices read without a detour."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from .memory import Figures
+
+__all__ = ["Transfers"]
+
+
+class Transfers:
+    """The part of the backend that is about moving arrays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._host_figures = Figures()
+        self._under_way: list[tuple[Any, Any]] = []  # events, and the host memory that has to stay until they are past
+        self._lock = threading.Lock()
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
+        with cupy.cuda.Device(index):
+            made = cupy.asarray(data, dtype=raw_dtype)
+            return made.copy() if copy and made is data else made
+
+    def from_host(self, data: Any, index: int = 0) -> Any:
+        return self.asarray(np.asarray(data), index=index)  # CuPy copies what is to be sent first: the host may go on
+
+    def from_host_later(self, data: Any, index: int = 0) -> Any:
+        if not (data.size and data.flags.c_contiguous and self.is_pinned(data.ctypes.data)):
+            return self.from_host(data, index)
+        with cupy.cuda.Device(index):
+            made = cupy.empty(data.shape, data.dtype)
+            made.data.copy_from_host_async(data.ctypes.data, data.nbytes)
+            self._keep(data)
+        return made
+
+    def to_host(self, array: Any) -> Any:
+        self.waits()  # type: ignore[attr-defined]  # of another part
+        return cupy.asnumpy(array)
+
+    def to_host_later(self, array: Any) -> Any:
+        if not array.size:
+            return self.to_host(array)
+        with array.device:
+            array = cupy.ascontiguousarray(array)
+            made = self.pinned_memory(array.nbytes).view(array.dtype).reshape(array.shape)
+            array.data.copy_to_host_async(made.ctypes.data, array.nbytes)
+            self._keep(made)
+        return made
+
+    def to_device(self, array: Any, index: int) -> Any:
+        """A copy on another device, after what its own device's stream is doing now."""
+        with array.device:
+            ready = cupy.cuda.Event(disable_timing=True)
+            ready.record()
+            array = cupy.ascontiguousarray(array)
+        with cupy.cuda.Device(index):
+            cupy.cuda.get_current_stream().wait_event(ready)
+            made = cupy.empty(array.shape, array.dtype)
+            made.data.copy_from_device_async(array.data, array.nbytes)
+            return made
+
+    # --- page-locked memory ---
+
+    def pinned_memory(self, size: int) -> Any:
+        """Bytes in page-locked memory, as a NumPy array."""
+        made = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
+        amounts = {"allocated_bytes": size, "requested_bytes": size, "allocation": 1}
+        self._host_figures.add(**amounts)
+        weakref.finalize(made, self._host_figures.take, **amounts)
+        return made
+
+    def is_pinned(self, pointer: int) -> bool:
+        return bool(runtime.pointerGetAttributes(pointer).type == runtime.memoryTypeHost)
+
+    def host_memory_stats(self) -> dict[str, int]:
+        return self._host_figures.report()
+
+    def reset_host_memory_stats(self, what: str) -> None:
+        self._host_figures.reset(what)
+
+    def _keep(self, memory: Any) -> None:
+        """Hold host memory until the current stream is done with it."""
+        done = cupy.cuda.Event(disable_timing=True)
+        done.record()
+        with self._lock:
+            self._under_way = [each for each in self._under_way if not each[0].done] + [(done, memory)]

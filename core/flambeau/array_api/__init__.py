@@ -1,0 +1,56 @@
+"""The array API standard (2025.12) on tensors: what ``x.__array_namespace__()`` gives.
+
+The standard and PyTorch agree on most names and differ in the rest: ``axis`` for ``dim``, ``keepdims``, positional-only arrays,
+0-d arrays that count in promotion, unsigned sums.  Here is each function as the standard has it, made of the public ones.
+
+>>> import flambeau as torch
+>>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> xp = x.__array_namespace__()
+>>> xp.sum(x, axis=0), xp.isdtype(x.dtype, "real floating")
+(tensor([4., 6.]), True)
+"""
+
+from __future__ import annotations
+
+import math as _math
+
+from .. import (
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from ..dtypes import bool_ as bool
+from . import creation as _creation
+from . import data_types as _data_types
+from . import elementwise as _elementwise
+from . import fft, linalg
+from . import manipulation as _manipulation
+from . import reductions as _reductions
+from . import searching as _searching
+from .creation import *
+from .data_types import *
+from .elementwise import *
+from .linalg import matmul, matrix_transpose, tensordot, vecdot
+from .manipulation import *
+from .reductions import *
+from .searching import *
+
+__array_api_version__ = "2025.12"
+e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
+
+__all__ = [
+    "__array_api_version__", "bool", "complex64", "complex128", "e", "fft", "float32", "float64", "inf", "int8", "int16",
+    "int32", "int64", "linalg", "matmul", "matrix_transpose", "nan", "newaxis", "pi", "tensordot", "uint8", "uint16", "uint32",
+    "uint64", "vecdot",
+]  # fmt: skip
+for _part in (_creation, _data_types, _elementwise, _manipulation, _reductions, _searching):
+    __all__ += _part.__all__

@@ -1,0 +1,110 @@
+"""Arrays from shapes, ranges, data, and other libraries' arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+import flambeau as torch
+
+from .._tensor import Tensor
+from ..dtypes import dtype
+
+__all__ = [
+    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid", "ones",
+    "ones_like", "tril", "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
+Shape = int | tuple[int, ...]
+
+
+def asarray(obj: Any, /, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor of a scalar, of nested sequences, of a buffer or of another array; of a tensor, with its history."""
+    if isinstance(obj, Tensor) and copy is not False:
+        return obj.to(dtype=dtype, device=device, copy=bool(copy))
+    return torch.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Another library's array as a tensor, sharing memory where possible."""
+    return torch.from_dlpack(x, device=device, copy=copy)
+
+
+def _of_shape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def made(shape: Shape, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+        return function((shape,) if isinstance(shape, int) else tuple(shape), dtype=dtype, device=device)
+
+    return _named(made, function)
+
+
+def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def made(x: Tensor, /, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+        return function(x, dtype=dtype, device=device)
+
+    return _named(made, function)
+
+
+def _named(made: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    made.__name__ = made.__qualname__ = function.__name__
+    made.__doc__ = function.__doc__
+    return made  # type: ignore[no-any-return]
+
+
+empty, ones, zeros = _of_shape(torch.empty), _of_shape(torch.ones), _of_shape(torch.zeros)
+empty_like, ones_like, zeros_like = _like(torch.empty_like), _like(torch.ones_like), _like(torch.zeros_like)
+
+
+def full(shape: Shape, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """An array filled with one value, of that value's dtype if none is given."""
+    return torch.full((shape,) if isinstance(shape, int) else tuple(shape), fill_value, dtype=dtype, device=device)
+
+
+def full_like(x: Tensor, /, fill_value: complex, *, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """An array of the shape of ``x`` filled with one value."""
+    return torch.full_like(x, fill_value, dtype=dtype, device=device)
+
+
+def arange(
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: dtype | None = None, device: Any = None
+) -> Tensor:
+    """``start``, ``start + step``, ... below ``stop``; empty where ``stop`` lies the other way."""
+    if stop is None:
+        start, stop = 0, start
+    if ceil((stop - start) / step) <= 0:
+        whole = all(isinstance(each, int) for each in (start, stop, step))
+        return torch.empty((0,), dtype=dtype or (torch.int64 if whole else None), device=device)
+    return torch.arange(start, stop, step, dtype=dtype, device=device)
+
+
+def linspace(
+    start: complex, stop: complex, /, num: int, *, dtype: dtype | None = None, device: Any = None, endpoint: bool = True
+) -> Tensor:
+    """``num`` evenly spaced values from ``start`` to ``stop``, which is left out without ``endpoint``."""
+    if endpoint:
+        return torch.linspace(start, stop, num, dtype=dtype, device=device)
+    return torch.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """Ones on the ``k``-th diagonal, zeros elsewhere."""
+    rows = torch.arange(n_rows, device=device)[:, None]
+    columns = torch.arange(n_rows if n_cols is None else n_cols, device=device)
+    return (columns - rows == k).to(dtype or torch.get_default_dtype())
+
+
+def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The matrices with zeros above the ``k``-th diagonal."""
+    return torch.tril(x, k)
+
+
+def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The matrices with zeros below the ``k``-th diagonal."""
+    return torch.triu(x, k)
+
+
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Coordinates of a grid from those along each axis."""
+    if len(arrays) < 2:  # the first two axes change places for "xy": there are none
+        indexing = "ij"
+    return tuple(torch.meshgrid(*arrays, indexing=indexing)) if arrays else ()

@@ -1,0 +1,138 @@
+"""Functions of each element, or of the elements of two arrays that broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+from .._tensor import Tensor
+from ..dtypes import COMPLEX, FLOATING
+from .data_types import promoted, with_scalar
+
+__all__ = ["clip", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "where"]
+
+_UNARY = {  # the standard's name: that of PyTorch
+    **{name: name for name in (
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "log",
+        "log10", "log1p", "log2", "logical_not", "negative", "positive", "reciprocal", "signbit", "sin", "sinh", "sqrt",
+        "square", "tan", "tanh", "trunc",
+    )},
+    "bitwise_invert": "bitwise_not",
+}  # fmt: skip
+_BINARY = {
+    **{name: name for name in (
+        "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign",
+        "divide", "greater", "greater_equal", "hypot", "less", "less_equal", "logaddexp", "logical_and",
+        "logical_or", "logical_xor", "maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "remainder", "subtract",
+    )},
+    "equal": "eq",
+}  # fmt: skip
+
+
+def together(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors of the dtype that they promote to, whatever their dimensions; one may be a Python scalar."""
+    if not isinstance(x1, Tensor):
+        second, first = together(x2, x1)
+        return first, second
+    if not isinstance(x2, Tensor):
+        common = with_scalar(x1.dtype, x2)
+        return x1.to(common), torch.asarray(x2, dtype=common, device=x1.device)
+    if x1.dtype is x2.dtype:
+        return x1, x2
+    common = promoted(x1.dtype, x2.dtype)
+    return x1.to(common), x2.to(common)
+
+
+def _unary(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def made(x: Tensor, /) -> Tensor:
+        return function(x)
+
+    return _named(made, name, function)
+
+
+def _binary(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def made(x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
+        return function(*together(x1, x2))
+
+    return _named(made, name, function)
+
+
+def _named(made: Any, name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = function.__doc__
+    return made  # type: ignore[no-any-return]
+
+
+for _make, _names in ((_unary, _UNARY), (_binary, _BINARY)):
+    for _name, _theirs in _names.items():
+        globals()[_name] = _make(_name, getattr(torch, _theirs))
+        __all__ += [_name]
+
+
+def _constant_for_integers(value: bool, function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    def made(x: Tensor, /) -> Tensor:
+        if x.dtype.category < FLOATING:
+            return torch.full(x.shape, value, dtype=torch.bool, device=x.device)
+        return function(x)
+
+    return _named(made, function.__name__, function)
+
+
+isfinite = _constant_for_integers(True, torch.isfinite)
+isinf = _constant_for_integers(False, torch.isinf)
+isnan = _constant_for_integers(False, torch.isnan)
+
+
+def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
+    """The quotient rounded down; of infinities what division says of them, where PyTorch has NaN."""
+    x1, x2 = together(x1, x2)
+    made = torch.floor_divide(x1, x2)
+    if made.dtype.category < FLOATING:
+        return made
+    return torch.where(torch.isinf(x1) | torch.isinf(x2), torch.trunc(torch.divide(x1, x2)), made)  # type: ignore[no-any-return]
+
+
+def round(x: Tensor, /) -> Tensor:
+    """The nearest integer, of two the even one; of both parts of a complex number."""
+    if x.dtype.category == COMPLEX:
+        return torch.complex(torch.round(x.real), torch.round(x.imag))
+    return torch.round(x)
+
+
+def sign(x: Tensor, /) -> Tensor:
+    """-1, 0 or 1 (NaN for NaN); a complex number divided by its absolute value."""
+    made = torch.sgn(x)
+    return torch.where(torch.isnan(x), x, made) if x.dtype.category >= FLOATING else made
+
+
+def real(x: Tensor, /) -> Tensor:
+    """The real part."""
+    return torch.real(x)
+
+
+def imag(x: Tensor, /) -> Tensor:
+    """The imaginary part; 0 for a real number."""
+    return torch.imag(x) if x.dtype.category == COMPLEX else torch.zeros_like(x)
+
+
+def clip(x: Tensor, /, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
+    """The elements, none below ``min`` nor above ``max``; the dtype of ``x`` stays."""
+    if min is not None:
+        x = torch.maximum(*_bounded(x, min))
+    if max is not None:
+        x = torch.minimum(*_bounded(x, max))
+    return x if min is not None or max is not None else x.clone()
+
+
+def _bounded(x: Tensor, bound: Any) -> tuple[Tensor, Tensor]:
+    return (x, bound.to(x.dtype)) if isinstance(bound, Tensor) else (x, torch.asarray(bound, dtype=x.dtype, device=x.device))
+
+
+def where(condition: Tensor, x1: Tensor | complex, x2: Tensor | complex, /) -> Tensor:
+    """``x1`` where the condition holds, else ``x2``."""
+    if not isinstance(x1, Tensor) and not isinstance(x2, Tensor):
+        x1 = torch.asarray(x1, device=condition.device)
+    made: Tensor = torch.where(condition, *together(x1, x2))
+    return made

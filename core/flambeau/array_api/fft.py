@@ -1,0 +1,63 @@
+"""The Fourier transform extension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau as torch
+
+from .._tensor import Tensor
+from ..dtypes import dtype
+
+__all__ = ["fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
+           "rfftfreq", "rfftn"]  # fmt: skip
+
+_fft: Any = torch.fft
+
+
+def _along_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def made(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+        return function(x, n, axis, norm)
+
+    return _named(made, function)
+
+
+def _along_several(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def made(
+        x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    ) -> Tensor:
+        return function(x, s, axes, norm)
+
+    return _named(made, function)
+
+
+def _named(made: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    made.__name__ = made.__qualname__ = function.__name__
+    made.__doc__ = function.__doc__
+    return made  # type: ignore[no-any-return]
+
+
+fft, ifft, rfft, irfft = map(_along_one, (_fft.fft, _fft.ifft, _fft.rfft, _fft.irfft))
+hfft, ihfft = map(_along_one, (_fft.hfft, _fft.ihfft))
+fftn, ifftn, rfftn, irfftn = map(_along_several, (_fft.fftn, _fft.ifftn, _fft.rfftn, _fft.irfftn))
+
+
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """The frequencies of ``fft`` of ``n`` samples, ``d`` apart."""
+    return _fft.fftfreq(n, d, dtype=dtype, device=device)  # type: ignore[no-any-return]
+
+
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """The frequencies of ``rfft`` of ``n`` samples, ``d`` apart."""
+    return _fft.rfftfreq(n, d, dtype=dtype, device=device)  # type: ignore[no-any-return]
+
+
+def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
+    """The array with the frequency zero moved to the middle."""
+    return _fft.fftshift(x, axes)  # type: ignore[no-any-return]
+
+
+def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
+    """What undoes ``fftshift``."""
+    return _fft.ifftshift(x, axes)  # type: ignore[no-any-return]

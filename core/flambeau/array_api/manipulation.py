@@ -1,0 +1,128 @@
+"""Arrays put together, taken apart and given other shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau as torch
+
+from .._tensor import Tensor
+from .data_types import result_type
+
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat",
+    "reshape", "roll", "squeeze", "stack", "tile", "unstack",
+]  # fmt: skip
+
+Axes = int | tuple[int, ...]
+
+
+def axes_of(x: Tensor, axis: Axes | None) -> tuple[int, ...]:
+    """The axes meant (all, for None), counted from 0.  IndexError if one does not exist or comes twice."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    if any(not -x.ndim <= each < x.ndim for each in given):
+        raise IndexError(f"axis {axis} is out of bounds for an array of {x.ndim} dimensions")
+    made = tuple(each % x.ndim for each in given)
+    if len(set(made)) != len(made):
+        raise ValueError(f"axis {axis} names a dimension twice")
+    return made
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that shapes broadcast to.  ValueError where they do not."""
+    try:
+        return tuple(torch.broadcast_shapes(*shapes))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+
+
+def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
+    """The arrays expanded to the shape that they broadcast to."""
+    return tuple(torch.broadcast_tensors(*arrays)) if arrays else ()
+
+
+def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
+    """The array expanded to a shape."""
+    return torch.broadcast_to(x, shape)
+
+
+def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
+    """The arrays one after the other along an axis; flattened first, for None."""
+    common = result_type(*arrays)
+    parts = [each.to(common) if axis is not None else each.to(common).reshape(-1) for each in arrays]
+    return torch.cat(parts, axis or 0)
+
+
+def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
+    """The arrays side by side along a new axis."""
+    common = result_type(*arrays)
+    return torch.stack([each.to(common) for each in arrays], axis)
+
+
+def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """The parts of an array along an axis, without it."""
+    return tuple(torch.unbind(x, axis))
+
+
+def expand_dims(x: Tensor, /, axis: Axes) -> Tensor:
+    """The array with new axes of length one at these places of the result."""
+    count = x.ndim + (1 if isinstance(axis, int) else len(axis))
+    for each in sorted(axes_of(torch.empty((1,) * count), axis)):
+        x = x.unsqueeze(each)
+    return x
+
+
+def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
+    """The array without these axes.  ValueError where one is longer than one."""
+    axes = axes_of(x, axis)
+    if any(x.shape[each] != 1 for each in axes):
+        raise ValueError(f"cannot squeeze axis {axis} of an array of shape {tuple(x.shape)}: its length is not 1")
+    return torch.squeeze(x, axes)
+
+
+def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
+    """The array reversed along these axes, along all for None."""
+    return torch.flip(x, axes_of(x, axis))
+
+
+def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
+    """The array with these axes moved to other places."""
+    return torch.moveaxis(x, source, destination)
+
+
+def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
+    """The array with its axes in this order."""
+    return torch.permute(x, axes)
+
+
+def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
+    """The elements in another shape: as a view, for ``copy=False``, as a copy, for True, and as it comes, for None."""
+    if copy is False:
+        try:
+            return x.view(shape)
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
+    return torch.reshape(x.clone() if copy else x, shape)
+
+
+def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
+    """Each element repeated along an axis (in the flattened array, for None), as often as ``repeats`` says."""
+    count: Any = repeats.reshape(-1).to(torch.int64) if isinstance(repeats, Tensor) else repeats
+    return torch.repeat_interleave(x, count, dim=axis)
+
+
+def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
+    """The array turned round along these axes (flattened, for None)."""
+    if axis is None:
+        return torch.roll(x, shift)
+    shifts = (shift,) if isinstance(shift, int) else tuple(shift)
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    return torch.roll(x, shifts * len(axes) if len(shifts) == 1 else shifts, axes)
+
+
+def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
+    """Copies of the array side by side."""
+    return torch.tile(x, repetitions)

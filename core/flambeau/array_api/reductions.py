@@ -1,0 +1,119 @@
+"""Sums, means, extremes and truth over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau as torch
+
+from .._tensor import Tensor
+from ..dtypes import INTEGER, dtype
+from .data_types import isdtype
+from .manipulation import Axes, axes_of
+
+__all__ = ["all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std", "sum",
+           "var"]  # fmt: skip
+
+
+def over(function: Callable[[Tensor], Tensor], x: Tensor, axis: Axes | None, keepdims: bool) -> Tensor:
+    """``function`` of the last axis, applied to all these axes as one."""
+    axes = axes_of(x, axis)
+    kept = [each for each in range(x.ndim) if each not in axes]
+    count = 1
+    for each in axes:
+        count *= x.shape[each]
+    made = function(x.permute((*kept, *axes)).reshape([x.shape[each] for each in kept] + [count]))
+    return made.reshape([1 if each in axes else x.shape[each] for each in range(x.ndim)]) if keepdims else made
+
+
+def summable(x: Tensor, dtype: dtype | None) -> dtype | None:
+    """The dtype to sum in: integers in 64 bits, of their own sign."""
+    if dtype is not None or x.dtype.category > INTEGER:
+        return dtype
+    return torch.uint64 if isdtype(x.dtype, "unsigned integer") else torch.int64
+
+
+def sum(x: Tensor, /, *, axis: Axes | None = None, dtype: dtype | None = None, keepdims: bool = False) -> Tensor:
+    """The sum over these axes."""
+    dtype = summable(x, dtype)
+    return over(lambda rows: torch.sum(rows, -1, dtype=dtype), x, axis, keepdims)
+
+
+def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: dtype | None = None, keepdims: bool = False) -> Tensor:
+    """The product over these axes."""
+    dtype = summable(x, dtype)
+    return over(lambda rows: torch.prod(rows, -1, dtype=dtype), x, axis, keepdims)
+
+
+def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """The mean over these axes."""
+    return over(lambda rows: torch.mean(rows, -1), x, axis, keepdims)
+
+
+def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """The standard deviation over these axes, with ``N - correction`` in the denominator."""
+    return over(lambda rows: torch.std(rows, -1, correction=correction), x, axis, keepdims)
+
+
+def var(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """The variance over these axes, with ``N - correction`` in the denominator."""
+    return over(lambda rows: torch.var(rows, -1, correction=correction), x, axis, keepdims)
+
+
+def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """The largest element over these axes."""
+    return over(lambda rows: torch.amax(rows, -1), x, axis, keepdims)
+
+
+def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """The smallest element over these axes."""
+    return over(lambda rows: torch.amin(rows, -1), x, axis, keepdims)
+
+
+def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """Whether all elements over these axes are true."""
+    return over(lambda rows: torch.all(rows != 0, -1), x, axis, keepdims)
+
+
+def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """Whether any element over these axes is true."""
+    return over(lambda rows: torch.any(rows != 0, -1), x, axis, keepdims)
+
+
+def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """How many elements over these axes are not zero."""
+    return over(lambda rows: torch.sum(rows != 0, -1), x, axis, keepdims)
+
+
+def _cumulative(
+    function: Callable[..., Tensor], first: int, x: Tensor, axis: int | None, dtype: dtype | None, include_initial: bool
+) -> Tensor:
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(f"axis has to be given for an array of {x.ndim} dimensions")
+        x, axis = x.reshape(-1), 0
+    made = function(x, axis, dtype=summable(x, dtype))
+    if not include_initial:
+        return made
+    shape = [1 if each == axis % x.ndim else size for each, size in enumerate(x.shape)]
+    return torch.cat([torch.full(shape, first, dtype=made.dtype, device=made.device), made], axis)
+
+
+def cumulative_sum(
+    x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
+) -> Tensor:
+    """The sums of the elements so far along an axis, from 0 on with ``include_initial``."""
+    return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Tensor, /, *, axis: int | None = None, dtype: dtype | None = None, include_initial: bool = False
+) -> Tensor:
+    """The products of the elements so far along an axis, from 1 on with ``include_initial``."""
+    return _cumulative(torch.cumprod, 1, x, axis, dtype, include_initial)
+
+
+def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
+    """The ``n``-th differences of neighbours along an axis."""
+    return torch.diff(x, n, axis, prepend, append)

@@ -1,0 +1,92 @@
+"""Special functions: Bessel functions and zeta against tables, polynomials against their recurrences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .sample import Sample, find, given, real, unit
+
+__all__ = ["SAMPLES"]
+
+_WIDE = ("float64", "float32")
+_PLACES = [0.3, 0.75, 1.0, 2.5, 6.0]
+_TABLE = {
+    "airy_ai": ([-2.0, -0.5, 0.0, 0.5, 2.0],
+                [0.2274074282016856, 0.4757280916105396, 0.3550280538878172, 0.2316936064808335, 0.03492413042327438]),
+    "bessel_y0": (_PLACES, [-0.8072735778045195, -0.1371727693857724, 0.08825696421567696, 0.4980703596152319, -0.2881946839815792]),
+    "bessel_y1": (_PLACES, [-2.293105138388529, -1.037594550769285, -0.7812128213002887, 0.1459181379667858, -0.1750103443003983]),
+    "modified_bessel_i0": (_PLACES, [1.022626879351597, 1.145646778044001, 1.266065877752008, 3.289839144050123, 67.23440697647798]),
+    "modified_bessel_i1": (_PLACES, [0.1516938400035928, 0.4019924615809222, 0.565159103992485, 2.516716245288698, 61.34193677764024]),
+    "modified_bessel_k0": (_PLACES,
+                           [1.372460060544297, 0.6105824221164641, 0.4210244382407083, 0.06234755320036619, 0.001243994328013123]),
+    "modified_bessel_k1": (_PLACES,
+                           [3.055992033457325, 0.9495804669621402, 0.6019072301972346, 0.07389081634774706, 0.001343919717735509]),
+    "scaled_modified_bessel_k0": (_PLACES,
+                                  [1.852627300772014, 1.292602997763962, 1.144463079806895, 0.7595486903280996, 0.50186313086214]),
+    "scaled_modified_bessel_k1": (_PLACES,
+                                  [4.12515776224447, 2.010261864333922, 1.636153486263258, 0.9001744239078781, 0.5421759102771335]),
+}  # fmt: skip
+
+
+def _of_table(name: str, *values: list[float], expected: list[float]) -> Sample:
+    return Sample(name, lambda torch, *x: find(torch, name)(*x), [given(each) for each in values], lambda np, *x: np.array(expected),
+                  _WIDE, grad=False)  # fmt: skip
+
+
+def _recurrence(first: Callable[..., Any], step: Callable[..., Any]) -> Callable[..., Any]:
+    """The polynomial of degree 4, from those of degree 0 and 1 and the one that follows ``n`` and ``n - 1``."""
+
+    def formula(np: Any, x: Any) -> Any:
+        before, last = np.ones_like(x), first(x)
+        for n in range(1, 4):
+            before, last = last, step(n, x, last, before)
+        return last
+
+    return formula
+
+
+def _chebyshev(n: int, x: Any, last: Any, before: Any) -> Any:
+    return 2 * x * last - before
+
+
+def _shifted(n: int, x: Any, last: Any, before: Any) -> Any:
+    return 2 * (2 * x - 1) * last - before
+
+
+_POLYNOMIALS = {
+    "chebyshev_polynomial_t": (lambda x: x, _chebyshev), "chebyshev_polynomial_u": (lambda x: 2 * x, _chebyshev),
+    "chebyshev_polynomial_v": (lambda x: 2 * x - 1, _chebyshev), "chebyshev_polynomial_w": (lambda x: 2 * x + 1, _chebyshev),
+    "shifted_chebyshev_polynomial_t": (lambda x: 2 * x - 1, _shifted), "shifted_chebyshev_polynomial_u": (lambda x: 4 * x - 2, _shifted),
+    "shifted_chebyshev_polynomial_v": (lambda x: 4 * x - 3, _shifted), "shifted_chebyshev_polynomial_w": (lambda x: 4 * x - 1, _shifted),
+    "hermite_polynomial_h": (lambda x: 2 * x, lambda n, x, last, before: 2 * x * last - 2 * n * before),
+    "hermite_polynomial_he": (lambda x: x, lambda n, x, last, before: x * last - n * before),
+    "laguerre_polynomial_l": (lambda x: 1 - x, lambda n, x, last, before: ((2 * n + 1 - x) * last - n * before) / (n + 1)),
+}  # fmt: skip
+
+
+def _polynomial(name: str, formula: Callable[..., Any]) -> Sample:
+    return Sample(f"special.{name}", lambda torch, x: find(torch, f"special.{name}")(x, 4), [unit(2, 3)], formula, _WIDE, grad=False)
+
+
+def _softmax(np: Any, x: Any) -> Any:
+    made = np.exp(x - x.max(1, keepdims=True))
+    return made / made.sum(1, keepdims=True)
+
+
+SAMPLES = [
+    *(_of_table(f"special.{name}", values, expected=expected) for name, (values, expected) in _TABLE.items()),
+    _of_table("special.gammainc", [0.5, 1.0, 2.5, 7.0], [0.3, 1.5, 2.0, 9.0],
+              expected=[0.5614219739190001, 0.7768698398515702, 0.4505840486472198, 0.793219160140013]),
+    _of_table("special.gammaincc", [0.5, 1.0, 2.5, 7.0], [0.3, 1.5, 2.0, 9.0],
+              expected=[0.4385780260809999, 0.2231301601484298, 0.5494159513527802, 0.206780839859987]),
+    _of_table("special.zeta", [1.5, 2.0, 3.5, 6.0], [0.5, 1.0, 2.5, 0.25],
+              expected=[4.776537947554833, 1.644934066848226, 0.06517125158965971, 4096.270948064011]),
+    Sample("special.multigammaln", lambda torch, x: torch.special.multigammaln(x, 3), [given([1.5, 2.5, 4.0])],
+           lambda np, x: np.array([2.168677534063555, 1.880995461611774, 5.402975080909175]), _WIDE),
+    *(_polynomial(name, _recurrence(*rules)) for name, rules in _POLYNOMIALS.items()),
+    *(Sample(name, lambda torch, x, name=name: find(torch, name)(x, 1), [real(3, 4)], _softmax, (*_WIDE, "float16"))
+      for name in ("softmax", "special.softmax")),
+    *(Sample(name, lambda torch, x, name=name: find(torch, name)(x, 1), [real(3, 4)], lambda np, x: np.log(_softmax(np, x)),
+             (*_WIDE, "float16")) for name in ("log_softmax", "special.log_softmax")),
+]  # fmt: skip

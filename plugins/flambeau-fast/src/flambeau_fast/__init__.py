@@ -1,0 +1,39 @@
+"""Faster kernels for flambeau's NumPy backend: loops compiled by numba, matrix products and convolutions by oneDNN.
+
+Installed, it is in use: ``pip install flambeau-fast``.  Nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flambeau.backend import Backend, hookimpl
+
+__all__ = ["flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_header"]
+
+
+@hookimpl
+def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
+    if backend.name != "numpy":
+        return None
+    from . import channels, convolution, dropping, elementwise, matrix, pooling, recurrent, rows  # noqa: F401  # they register
+    from .choice import KERNELS
+
+    return KERNELS
+
+
+@hookimpl
+def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
+    if backend.name != "numpy":
+        return None
+    from .choice import IN_PLACE
+
+    return IN_PLACE
+
+
+@hookimpl
+def flambeau_report_header() -> str:
+    import numba
+
+    return f"flambeau-fast: numba {numba.__version__}"

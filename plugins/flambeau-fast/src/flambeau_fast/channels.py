@@ -1,0 +1,93 @@
+"""Batch normalization: what is computed channel by channel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .choice import FLOAT, fast, is_dense
+from .lazy import Lazy
+from .rows import layer_norm_backward
+
+loops = Lazy("loops.channels")
+
+LEAST = 1 << 12
+
+
+def _images(input: Any) -> Any:
+    """``(sample, channel, place)``."""
+    return input.reshape(*input.shape[:2], -1)
+
+
+@fast(LEAST)
+def moments(input: Any, dims: Any) -> Any:
+    if tuple(dims) != (0, *range(2, input.ndim)) or input.ndim < 3 or not is_dense(input):
+        return None
+    made = np.empty((2, input.shape[1]), FLOAT)
+    loops.moments(*made, _images(input))
+    shape = (1, -1, *(1,) * (input.ndim - 2))
+    return made[0].reshape(shape), made[1].reshape(shape)
+
+
+def _scale(variance: Any, eps: float) -> Any:
+    """One over the standard deviation."""
+    return 1 / np.sqrt(variance.reshape(-1) + FLOAT.type(eps))
+
+
+def _fits(input: Any, *parameters: Any) -> bool:
+    channels = input.shape[1] if input.ndim > 2 else -1
+    return is_dense(input) and all(each is None or (each.dtype is FLOAT and each.size == channels) for each in parameters)
+
+
+def _affine(
+    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Any = (), eps: float = 0.0,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    if mean is None or not _fits(input, weight, bias, mean, variance):
+        return None
+    factor = _scale(variance, eps)
+    if weight is not None:
+        factor *= weight.reshape(-1)
+    offset = -mean.reshape(-1) * factor
+    if bias is not None:
+        offset += bias.reshape(-1)
+    made = np.empty(input.shape, FLOAT)
+    loops.affine(_images(made), _images(input), factor, offset)
+    return made
+
+
+@fast(LEAST)
+def batch_norm(*args: Any) -> Any:
+    return _affine(*args)
+
+
+@fast(LEAST)
+def fixed_norm(*args: Any) -> Any:
+    return _affine(*args)
+
+
+def _backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float, fixed: bool) -> Any:
+    if not _fits(input, weight, mean, variance) or not is_dense(g):
+        return None
+    scale = _scale(variance, eps)
+    factor = scale if weight is None else scale * weight.reshape(-1)
+    made, slopes = np.empty(input.shape, FLOAT), np.empty((2, input.shape[1]), FLOAT)
+    loops.norm_backward(_images(made), *slopes, _images(g), _images(input), np.ascontiguousarray(mean).reshape(-1), scale,
+                        factor, fixed)  # fmt: skip
+    return (made, None if weight is None else slopes[0].reshape(weight.shape),
+            None if bias is None else slopes[1].reshape(bias.shape))  # fmt: skip
+
+
+@fast(LEAST)
+def norm_backward(
+    g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Any, eps: float, workspace: Any
+) -> Any:
+    if mean is None:
+        return layer_norm_backward(g, input, weight, bias, dims, workspace)
+    return _backward(g, input, weight, bias, mean, variance, eps, fixed=False)
+
+
+@fast(LEAST)
+def fixed_norm_backward(g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
+    return _backward(g, input, weight, bias, mean, variance, eps, fixed=True)

@@ -1,0 +1,80 @@
+"""Convolution of images: Winograd's way for windows of 3 x 3, oneDNN's for others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from flambeau_backends.numpy import kernels_conv
+
+from . import onednn, winograd
+from .choice import FLOAT, fast, is_dense
+
+Sizes = Sequence[int]
+
+LEAST = 1 << 10
+
+
+def _suits(groups: int, *arrays: Any) -> bool:
+    return groups == 1 and arrays[0].ndim == 4 and is_dense(*arrays) and all(each.size for each in arrays) and onednn.available()
+
+
+def _by_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> bool:
+    return (tuple(shape[2:]) == (3, 3) and max(stride) == max(dilation) == 1 and not kernels_conv._EXACT
+            and winograd.suits(input.shape, shape, size))  # fmt: skip
+
+
+def _free(shape: Sizes) -> bool:
+    """Whether oneDNN shall choose the layouts: products of matrices, of windows of one element, do with what there is."""
+    return prod(shape[2:]) > 1
+
+
+@fast(LEAST)
+def convolution(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    if not _suits(groups, input, weight):
+        return None
+    size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    if _by_winograd(input, weight.shape, size, stride, dilation):
+        return winograd.convolve(input, weight, bias, padding)
+    made = np.empty((len(input), len(weight), *size), FLOAT)
+    onednn.convolution(input, weight, made, (tuple(stride), tuple(padding), tuple(dilation)), _free(weight.shape))
+    if bias is not None:
+        made += bias.reshape(-1, 1, 1)
+    return made
+
+
+@fast(LEAST)
+def convolution_weight(
+    grad: Any, input: Any, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    if not _suits(groups, grad, input):
+        return None
+    if _by_winograd(input, shape, grad.shape[2:], stride, dilation):
+        return winograd.weight_gradient(grad, input, padding)
+    geometry = (tuple(stride), tuple(padding), tuple(dilation))
+    return onednn.convolution_weight(grad, input, np.empty(shape, FLOAT), geometry, _free(shape))
+
+
+@fast(LEAST)
+def convolution_transposed(
+    input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    if not _suits(groups, input, weight):
+        return None
+    turned = weight.swapaxes(0, 1)
+    if max(padding) <= 2 and _by_winograd(input, turned.shape, size, stride, dilation):
+        flipped = np.ascontiguousarray(turned[:, :, ::-1, ::-1])
+        return winograd.convolve(input, flipped, bias, [2 - p for p in padding])
+    made = np.empty((len(input), weight.shape[1], *size), FLOAT)
+    geometry = (tuple(stride), tuple(padding), tuple(dilation))
+    onednn.convolution_input(input, weight, made, geometry, _free(weight.shape))
+    if bias is not None:
+        made += bias.reshape(-1, 1, 1)
+    return made

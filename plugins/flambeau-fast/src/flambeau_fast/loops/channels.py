@@ -1,0 +1,81 @@
+"""Channels of images ``(sample, channel, place)``: moments, batch normalization and its gradient.
+
+A thread works on all samples of a channel.
+"""
+
+from __future__ import annotations
+
+from numba import prange
+
+from . import compiled
+from .scalar import f32
+
+
+@compiled
+def moments(means, variances, x):
+    batch, channels, places = x.shape
+    for c in prange(channels):
+        total = 0.0
+        for n in range(batch):
+            part, row = f32(0), x[n, c]
+            for j in range(places):
+                part += row[j]
+            total += part
+        mean = f32(total / (batch * places))
+        spread = 0.0
+        for n in range(batch):
+            part, row = f32(0), x[n, c]
+            for j in range(places):
+                part += (row[j] - mean) * (row[j] - mean)
+            spread += part
+        means[c] = mean
+        variances[c] = f32(spread / (batch * places))
+
+
+@compiled
+def affine(out, x, factor, offset):
+    batch, channels, places = x.shape
+    for i in prange(batch * channels):
+        n, c = i // channels, i % channels
+        row, made, a, b = x[n, c], out[n, c], factor[c], offset[c]
+        for j in range(places):
+            made[j] = row[j] * a + b
+
+
+@compiled
+def norm_backward(made, weight_slope, bias_slope, g, x, mean, scale, factor, fixed):
+    """``scale`` is one over the standard deviation, ``factor`` that times the weight."""
+    batch, channels, places = x.shape
+    for c in prange(channels):
+        total, along, middle = 0.0, 0.0, mean[c]
+        for n in range(batch):
+            part, part_along, row, slope = f32(0), f32(0), x[n, c], g[n, c]
+            for j in range(places):
+                part += slope[j]
+                part_along += slope[j] * (row[j] - middle)
+            total += part
+            along += part_along
+        bias_slope[c] = f32(total)
+        weight_slope[c] = f32(along) * scale[c]
+        a, tilt, offset = factor[c], f32(0), f32(0)
+        if not fixed:
+            share = f32(1) / f32(batch * places)
+            tilt = -a * f32(along) * scale[c] * scale[c] * share
+            offset = -a * f32(total) * share - tilt * middle
+        for n in range(batch):
+            row, slope, out = x[n, c], g[n, c], made[n, c]
+            for j in range(places):
+                out[j] = slope[j] * a + row[j] * tilt + offset
+
+
+@compiled
+def sums(out, x):
+    batch, channels, places = x.shape
+    for c in prange(channels):
+        total = 0.0
+        for n in range(batch):
+            part, row = f32(0), x[n, c]
+            for j in range(places):
+                part += row[j]
+            total += part
+        out[c] = f32(total)

@@ -1,0 +1,203 @@
+"""One element after the other: each loop reads its arrays once, whatever it computes."""
+
+# ruff: noqa: B905, E741
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from . import compiled, inlined
+from .scalar import erf as _erf
+from .scalar import exp as _exp
+from .scalar import f32, normal_density, normal_share_below
+from .scalar import sigmoid as _sigmoid
+from .scalar import tanh as _tanh
+
+_SCALE, _CUBE = f32(0.7978845608028654), f32(0.044715)  # sqrt(2 / pi)
+
+
+# --- arithmetic ---
+
+
+@compiled
+def add(out, a, b):
+    for i in prange(out.size):
+        out[i] = a[i] + b[i]
+
+
+@compiled
+def sub(out, a, b):
+    for i in prange(out.size):
+        out[i] = a[i] - b[i]
+
+
+@compiled
+def mul(out, a, b):
+    for i in prange(out.size):
+        out[i] = a[i] * b[i]
+
+
+@compiled
+def div(out, a, b):
+    for i in prange(out.size):
+        out[i] = a[i] / b[i]
+
+
+@compiled
+def add_row(out, a, row):
+    for i in prange(len(out)):
+        for j in range(len(row)):
+            out[i, j] = a[i, j] + row[j]
+
+
+@compiled
+def mul_row(out, a, row):
+    for i in prange(len(out)):
+        for j in range(len(row)):
+            out[i, j] = a[i, j] * row[j]
+
+
+@compiled
+def add_scaled(out, a, b, scale):
+    for i in prange(out.size):
+        out[i] = a[i] + b[i] * scale
+
+
+@compiled
+def scale(out, a, factor):
+    for i in prange(out.size):
+        out[i] = a[i] * factor
+
+
+@compiled
+def sqrt(out, x):
+    for i in prange(out.size):
+        out[i] = np.sqrt(x[i])
+
+
+# --- functions ---
+
+
+@compiled
+def exp(out, x):
+    for i in prange(out.size):
+        out[i] = _exp(x[i])
+
+
+@compiled
+def tanh(out, x):
+    for i in prange(out.size):
+        out[i] = _tanh(x[i])
+
+
+@compiled
+def sigmoid(out, x):
+    for i in prange(out.size):
+        out[i] = _sigmoid(x[i])
+
+
+@compiled
+def erf(out, x):
+    for i in prange(out.size):
+        out[i] = _erf(x[i])
+
+
+# --- activations, and their gradients ---
+
+
+@compiled
+def relu(out, x):
+    for i in prange(out.size):
+        out[i] = f32(0) if x[i] < f32(0) else x[i]
+
+
+@compiled
+def masked(out, x, mask):
+    for i in prange(out.size):
+        out[i] = x[i] if mask[i] else f32(0)
+
+
+@compiled
+def silu(out, x):
+    for i in prange(out.size):
+        out[i] = x[i] * _sigmoid(x[i])
+
+
+@compiled
+def silu_backward(out, g, x):
+    for i in prange(out.size):
+        s = _sigmoid(x[i])
+        out[i] = g[i] * s * (f32(1) + x[i] * (f32(1) - s))
+
+
+@compiled
+def gelu(out, x):
+    for i in prange(out.size):
+        out[i] = x[i] * normal_share_below(x[i])
+
+
+@compiled
+def gelu_backward(out, g, x):
+    for i in prange(out.size):
+        out[i] = g[i] * (normal_share_below(x[i]) + x[i] * normal_density(x[i]))
+
+
+@inlined
+def _bent(x):
+    return _tanh(_SCALE * x * (f32(1) + _CUBE * x * x))
+
+
+@compiled
+def gelu_tanh(out, x):
+    for i in prange(out.size):
+        out[i] = f32(0.5) * x[i] * (f32(1) + _bent(x[i]))
+
+
+@compiled
+def gelu_tanh_backward(out, g, x):
+    for i in prange(out.size):
+        t = _bent(x[i])
+        steep = _SCALE * (f32(1) + f32(3) * _CUBE * x[i] * x[i])
+        out[i] = g[i] * f32(0.5) * (f32(1) + t + x[i] * (f32(1) - t * t) * steep)
+
+
+@compiled
+def leaky_relu(out, x, slope):
+    for i in prange(out.size):
+        out[i] = x[i] * slope if x[i] < f32(0) else x[i]
+
+
+@compiled
+def squared_error_slope(out, a, b, factor):
+    for i in prange(out.size):
+        out[i] = (a[i] - b[i]) * factor
+
+
+@compiled
+def squared_error(a, b):
+    total = 0.0
+    for i in prange(a.size):
+        difference = a[i] - b[i]
+        total += difference * difference
+    return total
+
+
+# --- in place, for optimizers ---
+
+
+@compiled
+def lerp_(target, end, weight):
+    for i in prange(target.size):
+        target[i] += (end[i] - target[i]) * weight
+
+
+@compiled
+def addcmul_(target, first, second, value):
+    for i in prange(target.size):
+        target[i] += first[i] * value * second[i]
+
+
+@compiled
+def addcdiv_(target, first, second, value):
+    for i in prange(target.size):
+        target[i] += first[i] * value / second[i]

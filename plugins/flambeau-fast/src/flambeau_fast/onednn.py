@@ -1,0 +1,298 @@
+"""oneDNN, through its C interface: what is needed for products of matrices and convolutions of float32 arrays.
+
+A *plan* is a primitive made for certain shapes and strides, with memory objects that are pointed at the arrays of each call.
+Making one compiles code, so plans are kept, for each thread its own.  The library is that of the wheel ``onednn-cpu-gomp``, which
+runs on GNU OpenMP's threads, as numba's loops do: one set of threads, so that none waits for a processor that another one holds.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Memory", "Plan", "available", "kept", "layout", "library"]
+
+Sizes = Sequence[int]
+
+# Numbers of dnnl_types.h
+_F32, _ANY, _CPU = 3, 1, 1
+SOURCE, RESULT, WEIGHTS, BIAS = 1, 17, 33, 41  # what an argument is to a primitive
+SOURCE_SLOPE, RESULT_SLOPE, WEIGHTS_SLOPE = 129, 145, 161
+_QUERIES = {SOURCE: 129, SOURCE_SLOPE: 130, WEIGHTS: 131, WEIGHTS_SLOPE: 132, BIAS: 131, RESULT: 133, RESULT_SLOPE: 134}
+TRAINING, DIRECT = 64, 1
+_MOST_PLANS = 1000
+_ALLOCATE_NOTHING = None
+
+Descriptor = Any  # a pointer to what describes the layout of an array, or a primitive
+
+
+class _Argument(ctypes.Structure):
+    _fields_ = [("what", c_int), ("memory", c_void_p)]
+
+
+# --- the library --------------------------------------------------------------------------------------------------
+
+
+class Library:
+    """The functions, the engine and the stream."""
+
+    def __init__(self, path: str) -> None:
+        self.functions = ctypes.CDLL(path)
+        self.functions.dnnl_primitive_desc_query_md.restype = c_void_p
+        self.functions.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
+        self.functions.dnnl_memory_desc_get_size.restype = c_size_t
+        self.functions.dnnl_memory_set_data_handle.argtypes = [c_void_p, c_void_p]
+        self.functions.dnnl_primitive_execute.argtypes = [c_void_p, c_void_p, c_int, POINTER(_Argument)]
+        self.engine = self.made("engine_create", _CPU, c_size_t(0))
+        self.stream = self.made("stream_create", self.engine, 1)
+
+    def made(self, function: str, *args: Any) -> Any:
+        """The object that ``dnnl_function`` gives through its first argument."""
+        found = c_void_p()
+        status = getattr(self.functions, f"dnnl_{function}")(byref(found), *args)
+        if status:
+            raise NotImplementedError(f"dnnl_{function}: status {status}")
+        return found
+
+
+@cache
+def library() -> Library | None:
+    """The library, if it is installed and works here."""
+    try:
+        files = distribution("onednn-cpu-gomp").files or []
+        path = next(file.locate() for file in files if file.name == "libdnnl.so.3")
+        return Library(str(path))
+    except (PackageNotFoundError, StopIteration, OSError, NotImplementedError):
+        return None
+
+
+def available() -> bool:
+    """Whether there is a oneDNN to use."""
+    return library() is not None
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def _numbers(values: Sizes) -> Any:
+    return (c_int64 * len(values))(*values)
+
+
+def layout(shape: Sizes, strides: Sizes | None) -> Descriptor:
+    """What describes a float32 array with these strides, in elements; None leaves the choice of a layout to the library."""
+    functions = library()
+    assert functions is not None
+    if strides is None:
+        return functions.made("memory_desc_create_with_tag", len(shape), _numbers(shape), _F32, _ANY)
+    return functions.made("memory_desc_create_with_strides", len(shape), _numbers(shape), _F32, _numbers(strides))
+
+
+def _strides(array: Any) -> tuple[int, ...]:
+    return tuple(step // 4 for step in array.strides)
+
+
+class Memory:
+    """A memory object, which is pointed at one array after another."""
+
+    def __init__(self, described: Descriptor) -> None:
+        self.library = library()
+        assert self.library is not None
+        self.pointer = self.library.made("memory_create", described, self.library.engine, _ALLOCATE_NOTHING)
+        self._point = self.library.functions.dnnl_memory_set_data_handle
+
+    def at(self, array: Any) -> None:
+        self._point(self.pointer, array.ctypes.data)
+
+
+# --- plans --------------------------------------------------------------------------------------------------------
+
+
+class _Primitive:
+    def __init__(self, described: Descriptor, arguments: Sequence[tuple[int, Memory]]) -> None:
+        found = library()
+        assert found is not None
+        self.primitive = found.made("primitive_create", described)
+        self.arguments = (_Argument * len(arguments))(*(_Argument(what, memory.pointer) for what, memory in arguments))
+        self.memories = [memory for _, memory in arguments]
+        self.stream, self.execute = found.stream, found.functions.dnnl_primitive_execute
+
+    def run(self) -> None:
+        status = self.execute(self.primitive, self.stream, len(self.arguments), self.arguments)
+        if status:
+            raise RuntimeError(f"oneDNN: status {status}")
+
+
+class Plan:
+    """A primitive, and the reorders from and to plain arrays where it wants its arguments in a layout of its own.
+
+    ``arguments`` are what each array is, its shape and strides, in the order in which they are given to a call; the last is
+    the result.
+    """
+
+    def __init__(self, described: Descriptor, arguments: Sequence[tuple[int, Sizes, Sizes]]) -> None:
+        found = library()
+        assert found is not None
+        self.plain: list[Memory] = []
+        self.between: list[tuple[Memory, int]] = []  # and how many bytes it takes
+        before, after, own = [], [], []
+        for what, shape, strides in arguments:
+            given = layout(shape, strides)
+            wanted = c_void_p(found.functions.dnnl_primitive_desc_query_md(described, _QUERIES[what], int(what == BIAS)))
+            memory = Memory(given)
+            self.plain.append(memory)
+            if not found.functions.dnnl_memory_desc_equal(given, wanted):
+                between = Memory(wanted)
+                self.between.append((between, found.functions.dnnl_memory_desc_get_size(wanted)))
+                if what in (RESULT, SOURCE_SLOPE, WEIGHTS_SLOPE):
+                    after.append(_reorder((wanted, between), (given, memory)))
+                else:
+                    before.append(_reorder((given, memory), (wanted, between)))
+                memory = between
+            own.append((what, memory))
+        self.steps = [*before, _Primitive(described, own), *after]
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run it; returns the last of the arrays."""
+        for memory, array in zip(self.plain, arrays, strict=True):
+            memory.at(array)
+        room = [np.empty(nbytes, np.uint8) for _, nbytes in self.between]
+        for (memory, _), array in zip(self.between, room, strict=True):
+            memory.at(array)
+        for step in self.steps:
+            step.run()
+        return arrays[-1]
+
+
+def _reorder(given: tuple[Descriptor, Memory], wanted: tuple[Descriptor, Memory]) -> _Primitive:
+    found = library()
+    assert found is not None
+    described = found.made("reorder_primitive_desc_create", given[0], found.engine, wanted[0], found.engine, None)
+    return _Primitive(described, [(SOURCE, given[1]), (RESULT, wanted[1])])
+
+
+class Copy:
+    """A plan to copy, between two layouts."""
+
+    def __init__(self, *layouts: tuple[Sizes, Sizes]) -> None:
+        described = [layout(*each) for each in layouts]
+        self.memories = [Memory(each) for each in described]
+        given, wanted = zip(described, self.memories, strict=True)
+        self.step = _reorder(given, wanted)
+
+    def __call__(self, *arrays: Any) -> Any:
+        for memory, array in zip(self.memories, arrays, strict=True):
+            memory.at(array)
+        self.step.run()
+        return arrays[-1]
+
+
+_local = threading.local()
+
+
+def kept(key: Hashable, make: Callable[[], Plan | Copy]) -> Plan | Copy:
+    """The plan of this thread for ``key``, made when it is first asked for."""
+    plans = _local.__dict__.setdefault("plans", {})
+    plan = plans.get(key)
+    if plan is None:
+        if len(plans) >= _MOST_PLANS:
+            plans.clear()
+        plan = plans[key] = make()
+    return plan  # type: ignore[no-any-return]
+
+
+def copied(given: Any, out: Any) -> Any:
+    """Copy an array into one that lies in memory in another order."""
+    if library() is None:
+        out[...] = given
+        return out
+
+    key = ("copy", given.shape, given.strides, out.strides)
+    return kept(key, lambda: Copy((given.shape, _strides(given)), (out.shape, _strides(out))))(given, out)
+
+
+# --- products of matrices -----------------------------------------------------------------------------------------
+
+
+def matmul(a: Any, b: Any, out: Any, bias: Any = None) -> Any:
+    """``out = a @ b + bias`` for matrices or batches of them, each with one of its last two strides 1."""
+    arrays = (a, b, out) if bias is None else (a, b, bias, out)
+    return product(*arrays)(*arrays)
+
+
+def product(*arrays: Any) -> Any:
+    """The plan for the product of arrays like these: two, a bias if there are four, and the result."""
+    return kept(("matmul", *((each.shape, each.strides) for each in arrays)), lambda: _matmul_plan(*arrays))
+
+
+def _matmul_plan(*arrays: Any) -> Plan:
+    found = library()
+    assert found is not None
+    shapes = [each.shape for each in arrays]
+    if len(arrays) == 4:
+        shapes[2] = (*(1,) * (arrays[0].ndim - 1), arrays[2].size)
+    steps = [_strides(each) if len(shape) == each.ndim else (*(each.size,) * (len(shape) - 1), 1)
+             for each, shape in zip(arrays, shapes, strict=True)]  # fmt: skip
+    a, b, *bias, out = map(layout, shapes, steps)
+    described = found.made("matmul_primitive_desc_create", found.engine, a, b, bias[0] if bias else None, out, None)
+    whats = (SOURCE, WEIGHTS, BIAS, RESULT) if bias else (SOURCE, WEIGHTS, RESULT)
+    return Plan(described, list(zip(whats, shapes, steps, strict=True)))
+
+
+# --- convolutions -------------------------------------------------------------------------------------------------
+
+Geometry = tuple[Sizes, Sizes, Sizes]  # stride, padding, dilation
+
+
+def convolution(input: Any, weight: Any, out: Any, geometry: Geometry, free: bool) -> Any:
+    """``free`` lets the library choose layouts, at the price of reorders."""
+    arrays = (input, weight, out)
+    return _convolution("forward", arrays, (SOURCE, WEIGHTS, RESULT), geometry, free)
+
+
+def convolution_input(grad: Any, weight: Any, out: Any, geometry: Geometry, free: bool) -> Any:
+    """The gradient of the input, into ``out``."""
+    return _convolution("backward_data", (grad, weight, out), (RESULT_SLOPE, WEIGHTS, SOURCE_SLOPE), geometry, free)
+
+
+def convolution_weight(grad: Any, input: Any, out: Any, geometry: Geometry, free: bool) -> Any:
+    """The gradient of the weight, into ``out``."""
+    return _convolution("backward_weights", (grad, input, out), (RESULT_SLOPE, SOURCE, WEIGHTS_SLOPE), geometry, free)
+
+
+def _convolution(way: str, arrays: Any, whats: Sizes, geometry: Geometry, free: bool) -> Any:
+    key = (way, *(each.shape for each in arrays), geometry, free)
+    return kept(key, lambda: _convolution_plan(way, arrays, whats, geometry, free))(*arrays)
+
+
+_PLACES = {SOURCE: 0, SOURCE_SLOPE: 0, WEIGHTS: 1, WEIGHTS_SLOPE: 1, RESULT: 2, RESULT_SLOPE: 2}
+
+
+def _convolution_plan(way: str, arrays: Any, whats: Sizes, geometry: Geometry, free: bool) -> Plan:
+    found = library()
+    assert found is not None
+    shapes: list[Sizes] = [(), (), ()]
+    steps: list[Sizes] = [(), (), ()]
+    for what, array in zip(whats, arrays, strict=True):
+        shapes[_PLACES[what]], steps[_PLACES[what]] = array.shape, _strides(array)
+    source, weights, result = (
+        layout(shape, None if free or place == 1 else strides)
+        for place, (shape, strides) in enumerate(zip(shapes, steps, strict=True))
+    )
+    stride, padding, dilation = (_numbers(each) for each in (*geometry[:2], [each - 1 for each in geometry[2]]))
+    around = (stride, dilation, padding, padding)
+    described = found.made("convolution_forward_primitive_desc_create", found.engine, TRAINING, DIRECT, source, weights, None,
+                           result, *around, None)  # fmt: skip
+    if way == "backward_data":
+        described = found.made("convolution_backward_data_primitive_desc_create", found.engine, DIRECT, source, weights, result,
+                               *around, described, None)  # fmt: skip
+    elif way == "backward_weights":
+        described = found.made("convolution_backward_weights_primitive_desc_create", found.engine, DIRECT, source, weights, None,
+                               result, *around, described, None)  # fmt: skip
+    return Plan(described, [(what, shapes[_PLACES[what]], steps[_PLACES[what]]) for what in whats])

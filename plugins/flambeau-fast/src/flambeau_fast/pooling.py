@@ -1,0 +1,53 @@
+"""Pooling of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .choice import FLOAT, fast, is_dense
+from .lazy import Lazy
+
+loops = Lazy("loops.pooling")
+
+LEAST = 1 << 12
+Sizes = Sequence[int]
+
+
+def _images(array: Any) -> Any:
+    return array.reshape(-1, *array.shape[2:])
+
+
+def _is_2x2(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes) -> bool:
+    return tuple(window_size) == tuple(stride) == (2, 2) and not any(padding) and all(
+        2 * n <= given for n, given in zip(size, input.shape[2:], strict=True))  # fmt: skip
+
+
+@fast(LEAST)
+def max_pool2d(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    if max(dilation) > 1 or not is_dense(input):
+        return None
+    made = np.empty((*input.shape[:2], *size), FLOAT)
+    if _is_2x2(input, window_size, stride, padding, size):
+        loops.max_pool_2x2(_images(made), _images(input))
+    else:
+        loops.max_pool(_images(made), _images(input), *window_size, *stride, *padding)
+    return made
+
+
+@fast(LEAST, of=1)
+def max_pool_backward(
+    g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+) -> Any:
+    if input.ndim != 4 or max(dilation) > 1 or not is_dense(g, input):
+        return None
+    if _is_2x2(input, window_size, stride, padding, size):
+        covered = input.shape[2:] == tuple(2 * n for n in size)
+        made = (np.empty if covered else np.zeros)(input.shape, FLOAT)
+        loops.max_pool_2x2_backward(_images(made), _images(g), _images(input))
+    else:
+        made = np.zeros(input.shape, FLOAT)
+        loops.max_pool_backward(_images(made), _images(g), _images(input), *window_size, *stride, *padding)
+    return made

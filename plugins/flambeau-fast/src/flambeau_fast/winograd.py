@@ -1,0 +1,84 @@
+"""Convolution of 3 x 3 windows with a quarter of the multiplications (Lavin & Gray 2016, after S. Winograd).
+
+As in the NumPy backend's ``winograd``, with transforms compiled and products by oneDNN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from flambeau_backends.numpy import winograd as plain
+
+from . import onednn
+from .choice import FLOAT
+from .lazy import Lazy
+
+loops = Lazy("loops.winograd")
+
+Sizes = Sequence[int]
+
+_CACHE = 1 << 22  # bytes of transformed tiles at a time
+_WEIGHT2 = np.kron(plain._WEIGHT, plain._WEIGHT)
+
+
+def suits(shape: Sizes, weight_shape: Sizes, size: Sizes) -> bool:
+    """Whether this way is likely to be the faster one."""
+    return plain.suits(shape, weight_shape, size, FLOAT)
+
+
+def _channels_last(images: Any) -> Any:
+    turned = images.transpose(0, 2, 3, 1)
+    return onednn.copied(turned, np.empty(turned.shape, FLOAT))
+
+
+def _channels_second(images: Any) -> Any:
+    turned = images.transpose(0, 3, 1, 2)
+    return onednn.copied(turned, np.empty(turned.shape, FLOAT))
+
+
+def _chunks(batch: int, tiles: int, channels: int) -> Iterator[slice]:
+    step = max(1, _CACHE // (144 * tiles * channels))
+    return (slice(start, min(start + step, batch)) for start in range(0, batch, step))
+
+
+def _room(tiles: int, channels: int) -> Any:
+    return np.empty((36, tiles, channels), FLOAT)
+
+
+def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
+    """The convolution of stride 1 with a weight ``(outputs, channels, 3, 3)``."""
+    outputs, channels = weight.shape[:2]
+    images = _channels_last(input)
+    height, width = (n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True))
+    down, right = -(-height // 4), -(-width // 4)
+    weights = onednn.matmul(_WEIGHT2, weight.reshape(-1, 9).T, np.empty((36, outputs * channels), FLOAT))
+    weights = weights.reshape(36, outputs, channels).swapaxes(1, 2)
+    made = np.empty((len(input), height, width, outputs), FLOAT)
+    offset = np.zeros(outputs, FLOAT) if bias is None else np.ascontiguousarray(bias)
+    tiles = products = _room(0, 0)
+    for chunk in _chunks(len(images), down * right, max(channels, outputs)):
+        if len(images[chunk]) * down * right != tiles.shape[1]:
+            tiles, products = (_room(len(images[chunk]) * down * right, each) for each in (channels, outputs))
+        loops.input_tiles(tiles, images[chunk], down, right, *padding)
+        onednn.matmul(tiles, weights, products)
+        loops.results(made[chunk], products, offset, down, right)
+    return _channels_second(made)
+
+
+def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
+    """The gradient of the weight, given that of the result."""
+    outputs, channels = grad.shape[1], input.shape[1]
+    images, slopes = _channels_last(input), _channels_last(grad)
+    down, right = (-(-n // 4) for n in grad.shape[2:])
+    total, tiles, of_slopes = None, _room(0, 0), _room(0, 0)
+    for chunk in _chunks(len(images), down * right, max(channels, outputs)):
+        if len(images[chunk]) * down * right != tiles.shape[1]:
+            tiles, of_slopes = (_room(len(images[chunk]) * down * right, each) for each in (channels, outputs))
+        loops.input_tiles(tiles, images[chunk], down, right, *padding)
+        loops.slope_tiles(of_slopes, slopes[chunk], down, right)
+        part = onednn.matmul(of_slopes.swapaxes(1, 2), tiles, np.empty((36, outputs, channels), FLOAT))
+        total = part if total is None else np.add(total, part, total)
+    made = onednn.matmul(total.reshape(36, -1).T, _WEIGHT2, np.empty((outputs * channels, 9), FLOAT))
+    return made.reshape(outputs, channels, 3, 3)

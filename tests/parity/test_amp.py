@@ -1,0 +1,146 @@
+"""Mixed precision on flambeau and on PyTorch: what every operation runs in, a model trained in it, the gradient scaler."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+
+import flambeau as ours  # noqa: E402
+from flambeau.conformance.samples import families  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+SAMPLES = [each for table in families().values() for each in table if each.grad]
+NAMES = sorted({each.name for each in SAMPLES})
+DIGITS = {"bfloat16": 0.06, "float16": 0.01}
+OTHERWISE = {
+    "complex",  # there is no complex32 here
+    "linalg.det",  # refused here of any half precision, there of matrices that are not empty
+    "linalg.matrix_power",  # there the inverse of negative powers is computed in single precision
+    "linalg.pinv",  # one decomposition here; there it is put together from products, which are cast
+    "lu",
+    "nn.functional.local_response_norm",  # of three dimensions, it is not cast there
+    "nn.functional.pad",  # of its modes, some are cast there
+}
+
+
+def tensors_in(made):
+    if isinstance(made, (tuple, list)):
+        return [each for item in made for each in tensors_in(item)]
+    return [made] if hasattr(made, "detach") else []
+
+
+def run(torch, sample, given, region):
+    tensors = [torch.tensor(each) for each in sample.arrays(np, "float64")]
+    tensors = [each.to(getattr(torch, given)) if each.is_floating_point() else each for each in tensors]
+    with torch.autocast("cpu", dtype=getattr(torch, region)):
+        return tensors_in(sample.call(torch, *tensors))
+
+
+@pytest.mark.parametrize("region", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", [each for each in NAMES if each not in OTHERWISE])
+def test_precision(name, region):
+    """The dtype of every result, of tensors in single, double and half precision."""
+    for sample in (each for each in SAMPLES if each.name == name):
+        for given in ("float32", "float64", region):
+            try:
+                wanted = run(theirs, sample, given, region)
+            except (RuntimeError, NotImplementedError):
+                continue
+            got = run(ours, sample, given, region)
+            assert [str(each.dtype) for each in got] == [str(each.dtype) for each in wanted], given
+
+
+def network(torch, recurrence):
+    class Network(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = torch.nn.Embedding(11, 16)
+            self.recurrent = getattr(torch.nn, recurrence)(16, 16, batch_first=True)
+            self.attend = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+            self.convolve = torch.nn.Sequential(torch.nn.Conv1d(16, 16, 3, padding=1), torch.nn.BatchNorm1d(16), torch.nn.GELU())
+            self.out = torch.nn.Linear(16, 11)
+
+        def forward(self, x):
+            x = self.attend(self.recurrent(self.embed(x))[0])
+            return self.out(self.convolve(x.transpose(1, 2)).transpose(1, 2) + x)
+
+    torch.manual_seed(0)
+    return Network()
+
+
+@pytest.mark.parametrize(("region", "recurrence"), [("bfloat16", "LSTM"), ("bfloat16", "GRU"), ("float16", "GRU")])
+def test_a_step_of_training(region, recurrence):
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 11, (4, 7)), rng.integers(0, 11, (4, 7))
+    found = []
+    for torch in (ours, theirs):
+        model = network(torch, recurrence)
+        with torch.autocast("cpu", dtype=getattr(torch, region)):
+            out = model(torch.tensor(x))
+            loss = torch.nn.functional.cross_entropy(out.transpose(1, 2), torch.tensor(y))
+        loss.backward()
+        assert (out.dtype, loss.dtype) == (getattr(torch, region), torch.float32)
+        assert all(each.grad.dtype is torch.float32 for each in model.parameters())
+        found.append([out.detach().float(), loss.detach(), *(each.grad for each in model.parameters())])
+    for got, wanted in zip(*found, strict=True):
+        scale = max(float(wanted.abs().max()), 0.01)
+        np.testing.assert_allclose(got.numpy() / scale, wanted.numpy() / scale, rtol=0, atol=DIGITS[region])
+
+
+def scaled_training(torch, scaler, steps, overflows=()):
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    seen = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss = model(torch.arange(3.0)).square().sum() * (float("inf") if step in overflows else 1.0)
+        scaler.scale(loss).backward()
+        if step % 2:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        scaler.step(optimizer)
+        scaler.update()
+        seen.append([scaler.get_scale(), *model.weight.flatten().tolist()])
+    return seen
+
+
+OPTIONS = {"init_scale": 64.0, "growth_factor": 4.0, "backoff_factor": 0.25, "growth_interval": 3}
+
+
+@pytest.mark.parametrize("options", [{}, OPTIONS, {"enabled": False}], ids=["default", "quick", "off"])
+def test_scaler(options):
+    found = []
+    for torch in (ours, theirs):
+        scaler = torch.amp.GradScaler("cpu", **options)
+        found.append(scaled_training(torch, scaler, 12, () if "enabled" in options else (4, 5, 9)))
+        assert scaler.is_enabled() == ("enabled" not in options)
+    np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("source", "target"), [(ours, theirs), (theirs, ours)], ids=["to-torch", "from-torch"])
+def test_scaler_goes_on_from_the_other_state_dict(source, target):
+    scaler, other = source.amp.GradScaler("cpu", **OPTIONS), target.amp.GradScaler("cpu")
+    scaled_training(source, scaler, 5, (1,))
+    other.load_state_dict(scaler.state_dict())
+    assert other.state_dict() == scaler.state_dict()
+    np.testing.assert_allclose(scaled_training(target, other, 7), scaled_training(source, scaler, 7), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("call", [
+    lambda torch: torch.autocast("nowhere"), lambda torch: torch.autocast(3), lambda torch: torch.autocast("cpu")(3),
+    lambda torch: torch.amp.GradScaler("cpu", growth_factor=0.5), lambda torch: torch.amp.GradScaler("cpu", backoff_factor=1.5),
+    lambda torch: torch.amp.GradScaler("cpu").scale(3), lambda torch: torch.amp.GradScaler("cpu").update(),
+    lambda torch: torch.amp.GradScaler("cpu").load_state_dict({}),
+    lambda torch: torch.amp.GradScaler("cpu").unscale_(torch.optim.SGD([torch.ones(1)])),
+    lambda torch: torch.amp.is_autocast_available("nowhere"), lambda torch: torch.amp.custom_fwd(len, device_type=1),
+])  # fmt: skip
+def test_messages(call):
+    caught = []
+    for torch in (ours, theirs):
+        with pytest.raises(Exception) as info:
+            call(torch)
+        caught.append((info.type, str(info.value)))
+    assert caught[0] == caught[1]

@@ -1,0 +1,444 @@
+"""Every layer in its variants, on flambeau and on PyTorch: one table of cases, and one test of all there is to compare."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+
+import flambeau as ours  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+class Given(NamedTuple):
+    """An input that gets no gradient: a mask, a target, a probability."""
+
+    values: np.ndarray
+
+    @property
+    def shape(self):
+        return self.values.shape
+
+
+class Built(NamedTuple):
+    """An argument that is made anew for each library."""
+
+    make: Any
+
+    def __repr__(self):
+        return "..."
+
+
+class Case(NamedTuple):
+    """A layer, what it is made from, and what it is called with."""
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    inputs: tuple[Any, ...]
+    call: dict[str, Any]
+
+    def __str__(self):
+        given = [*map(str, self.args), *(f"{key}={value}" for key, value in self.kwargs.items())]
+        shapes = [str(getattr(each, "shape", "state")).replace(" ", "") for each in self.inputs]
+        return f"{self.name}({', '.join(given)}){' '.join([*shapes, *self.call])}"
+
+
+def real(*shape, low=None, high=None):
+    """Numbers that are normal, or uniform between two."""
+    rng = np.random.default_rng([len(shape), *shape])
+    return rng.standard_normal(shape) if low is None else rng.uniform(low, high, shape)
+
+
+def whole(high, *shape):
+    """Integers below ``high``."""
+    return np.random.default_rng([high, *shape]).integers(0, high, shape)
+
+
+def hidden(*shape):
+    """A mask: True where hidden, nowhere in the first column, so that nothing is hidden altogether."""
+    made = np.random.default_rng(shape).random(shape) < 0.4
+    made[..., 0] = False
+    return Given(made)
+
+
+CASES: list[Case] = []
+
+
+def of(names, *inputs, args=(), call=None, **kwargs):
+    """Add a case for each name."""
+    CASES.extend(Case(name, args, kwargs, inputs, call or {}) for name in names.split())
+
+
+def in_space(name, n, *args, more=(), call=None, **kwargs):
+    """Add a layer of ``n`` dimensions of space, called with a batch and with one item."""
+    for lead in ((2, 4), (4,)):
+        of(f"{name}{n}d", real(*lead, *(7, 6, 5)[:n]), *more, args=args, call=call, **kwargs)
+
+
+# --- linear, convolution, padding ---------------------------------------------------------------------------------
+
+for shape in ((2, 5, 3), (3,), (0, 3)):
+    of("Linear", real(*shape), args=(3, 4))
+    of("Linear", real(*shape), args=(3, 4), bias=False)
+    of("LazyLinear", real(*shape), args=(4,))
+of("Bilinear", real(5, 2), real(5, 3), args=(2, 3, 4))
+of("Bilinear", real(2), real(3), args=(2, 3, 4), bias=False)
+of("Identity", real(2, 3), args=(54, "anything"), unused=True)
+
+for n in (1, 2, 3):
+    for kwargs in ({}, {"bias": False}, {"stride": 2, "padding": 1}, {"dilation": 2, "padding": 2, "groups": 2}, {"groups": 4},
+                   {"padding": "same"}, {"padding": "valid"}, {"padding": "same", "dilation": 2, "padding_mode": "replicate"},
+                   *({"padding": 1, "padding_mode": mode, "stride": 2} for mode in ("circular", "reflect", "replicate"))):  # fmt: skip
+        in_space("Conv", n, 4, 8, 3, **kwargs)
+        in_space("LazyConv", n, 8, 3, **kwargs)
+    for kwargs in ({}, {"bias": False, "groups": 2}, {"stride": 2, "padding": 1, "output_padding": 1}, {"dilation": 2},
+                   {"dilation": 2, "output_padding": 1, "padding": 1}):  # fmt: skip
+        in_space("ConvTranspose", n, 4, 6, 3, **kwargs)
+        in_space("LazyConvTranspose", n, 6, 3, **kwargs)
+    in_space("ConvTranspose", n, 4, 6, 3, stride=2, call={"output_size": [16, 14, 12][:n]})
+    for sides in (2, (0, 1, 2, 0, 1, 3)[: 2 * n]):
+        for name in ("Reflection", "Replication", "Zero", "Circular"):
+            in_space(f"{name}Pad", n, sides)
+        in_space("ConstantPad", n, sides, 2.5)
+of("Conv2d", real(2, 4, 7, 6), args=(4, 6, (3, 2), (2, 1), (1, 0), (1, 2)))
+
+# --- pooling, folding, resampling ---------------------------------------------------------------------------------
+
+for n in (1, 2, 3):
+    for kwargs in ({}, {"stride": 1, "ceil_mode": True}, {"padding": 1}):
+        in_space("MaxPool", n, 2, **kwargs)
+        in_space("AvgPool", n, 2, **kwargs)
+    in_space("MaxPool", n, 2, return_indices=True, dilation=2)
+    in_space("AvgPool", n, 3, padding=1, count_include_pad=False)
+    in_space("AdaptiveAvgPool", n, 3)
+    in_space("AdaptiveMaxPool", n, 2, return_indices=True)
+    for lead in ((2, 4), (4,)):
+        of(f"LPPool{n}d", real(*lead, *(7, 6, 5)[:n], low=0.1, high=2), args=(2.5, 2), ceil_mode=n == 2)
+        of(f"MaxUnpool{n}d", real(*lead, *(3,) * n), np.broadcast_to(np.arange(3**n).reshape((3,) * n), (*lead, *(3,) * n)), args=(2,))
+of("AvgPool2d", real(2, 4, 7, 6), args=(2,), divisor_override=3)
+of("AdaptiveAvgPool2d", real(2, 4, 7, 6), args=((None, 4),))
+of("MaxUnpool2d", real(1, 1, 2, 2), whole(25, 1, 1, 2, 2), args=(2,), call={"output_size": [5, 5]})
+for lead in ((2, 4), (4,)):
+    of("FractionalMaxPool2d", real(*lead, 7, 6), args=(2,), output_ratio=0.5)
+    of("FractionalMaxPool2d", real(*lead, 7, 6), args=((2, 3),), output_size=(3, 2), return_indices=True)
+    of("FractionalMaxPool3d", real(*lead, 7, 6, 5), args=(2,), output_size=2)
+    of("Unfold", real(*lead, 7, 6), args=(3,), padding=1, stride=2)
+    of("Fold", real(*lead[:-1], 12, 12), args=((4, 5), 2))
+for n, modes in {1: ("nearest", "linear", "nearest-exact"), 2: ("nearest", "bilinear", "bicubic", "area"), 3: ("nearest", "trilinear")}.items():
+    for mode in modes:
+        of("Upsample", real(2, 4, *(7, 6, 5)[:n]), scale_factor=1.6, mode=mode)
+        of("Upsample", real(2, 4, *(7, 6, 5)[:n]), size=4, mode=mode, **({"align_corners": True} if "linear" in mode else {}))
+of("UpsamplingNearest2d UpsamplingBilinear2d", real(2, 4, 7, 6), scale_factor=2)
+of("PixelShuffle", real(2, 4, 7, 6), args=(2,))
+of("PixelUnshuffle", real(2, 4, 8, 6), args=(2,))
+of("ChannelShuffle", real(2, 4, 7, 6), args=(2,))
+of("Flatten", real(2, 4, 7, 6))
+of("Flatten", real(2, 4, 7, 6), start_dim=0, end_dim=2)
+of("Unflatten", real(2, 4, 7, 6), args=(1, (2, -1)))
+
+# --- activations --------------------------------------------------------------------------------------------------
+
+X = real(2, 4, 3, 5)
+of("ReLU ReLU6 RReLU Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GELU Hardshrink LeakyReLU LogSigmoid Softplus "
+   "Softshrink PReLU Softsign Tanhshrink Hardtanh Softmax2d", X)  # fmt: skip
+of("ReLU ReLU6 RReLU SiLU Mish Hardswish Hardsigmoid ELU CELU SELU LeakyReLU Hardtanh Dropout Dropout2d AlphaDropout FeatureAlphaDropout",
+   X, inplace=True)  # fmt: skip
+of("Softmin Softmax LogSoftmax", X, dim=1)
+of("GLU", X, args=(1,))
+of("GELU", X, approximate="tanh")
+of("Hardtanh", X, args=(-0.3, 0.4))
+of("RReLU", X, args=(0.2, 0.9))
+of("ELU CELU", X, args=(0.5,))
+of("Softplus", X, args=(2.0, 1.0))
+of("Hardshrink Softshrink LeakyReLU", X, args=(0.3,))
+of("PReLU", X, args=(4, 0.1))
+of("Threshold", X, args=(0.1, 2.0))
+of("Dropout Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout", X, args=(0.3,))
+of("Dropout1d", X[0], args=(0.3,))
+of("Dropout3d FeatureAlphaDropout", real(2, 4, 3, 5, 2))
+
+# --- normalization ------------------------------------------------------------------------------------------------
+
+for n in (1, 2, 3):
+    for kwargs in ({}, {"affine": False}, {"track_running_stats": False}, {"momentum": None, "eps": 1e-3}, {"momentum": 0.3}, {"bias": False}):
+        of(f"BatchNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), args=(4,), **kwargs)
+        of(f"LazyBatchNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), **kwargs)
+        in_space("InstanceNorm", n, 4, **kwargs)
+        of(f"LazyInstanceNorm{n}d", real(2, 4, *(7, 6, 5)[:n]), **kwargs)
+    in_space("InstanceNorm", n, 4, affine=True, track_running_stats=True)
+of("BatchNorm1d", real(5, 4), args=(4,))
+of("SyncBatchNorm", X, args=(4,))
+for kwargs in ({}, {"elementwise_affine": False, "eps": 1e-2}, {"bias": False}):
+    of("LayerNorm", X, args=((3, 5),), **kwargs)
+    of("LayerNorm", X, args=(5,), **kwargs)
+of("RMSNorm", X, args=(5,))
+of("RMSNorm", X, args=([3, 5],), eps=1e-3, elementwise_affine=False)
+for kwargs in ({}, {"affine": False}, {"eps": 1e-2}):
+    of("GroupNorm", X, args=(2, 4), **kwargs)
+of("LocalResponseNorm", X, args=(3,))
+for size in (1, 2, 3, 5, 7):
+    of("CrossMapLRN2d", Given(X), args=(size,), alpha=0.5)  # the gradient in PyTorch is not that of its output
+
+# --- embedding ----------------------------------------------------------------------------------------------------
+
+of("Embedding", whole(10, 3, 2), args=(10, 3))
+of("Embedding", whole(10, 3, 2), args=(10, 3), padding_idx=-1, max_norm=1.0, norm_type=1.0)
+of("Embedding", whole(10, 3, 2), args=(10, 3), scale_grad_by_freq=True)
+for mode in ("sum", "mean", "max"):
+    of("EmbeddingBag", whole(10, 3, 2), args=(10, 3), mode=mode)
+    of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2, 2])), args=(10, 3), mode=mode, padding_idx=2)
+    of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2, 6])), args=(10, 3), mode=mode, include_last_offset=True)
+of("EmbeddingBag", whole(10, 6), Given(np.array([0, 2])), args=(10, 3), mode="sum", max_norm=1.0, call={"per_sample_weights": real(6)})
+
+# --- recurrence ---------------------------------------------------------------------------------------------------
+
+for name in ("RNN", "LSTM", "GRU"):
+    for kwargs in ({}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True, "bias": False, "num_layers": 2},
+                   {"num_layers": 3, "dropout": 0.5}, {"bidirectional": True, "batch_first": True, "dropout": 0.3, "num_layers": 2}):  # fmt: skip
+        of(name, real(6, 3, 4), args=(4, 5), **kwargs)
+        of(name, real(6, 4), args=(4, 5), **kwargs)
+    states = [(real(4, *batch, 5), real(4, *batch, 5, low=-1, high=1)) for batch in ((3,), ())]
+    for lead, state in zip(((6, 3), (6,)), states, strict=True):
+        of(name, real(*lead, 4), state if name == "LSTM" else state[0], args=(4, 5, 2), bidirectional=True)
+    for lead in ((3,), ()):
+        state = real(*lead, 5), real(*lead, 5, low=-1, high=1)
+        of(f"{name}Cell", real(*lead, 4), args=(4, 5))
+        of(f"{name}Cell", real(*lead, 4), state if name == "LSTM" else state[0], args=(4, 5), bias=False)
+of("RNN", real(6, 3, 4), args=(4, 5, 2), nonlinearity="relu")
+of("RNNCell", real(3, 4), args=(4, 5), nonlinearity="relu")
+for layers in (1, 2):
+    of("LSTM", real(6, 3, 4), args=(4, 5, layers), proj_size=3, bidirectional=True)
+    of("LSTM", real(6, 3, 4), (real(layers, 3, 3), real(layers, 3, 5)), args=(4, 5, layers), proj_size=3, bias=False)
+
+# --- attention and transformers -----------------------------------------------------------------------------------
+
+for kwargs in ({}, {"bias": False, "dropout": 0.2}, {"add_bias_kv": True, "add_zero_attn": True}, {"kdim": 6, "vdim": 7}, {"batch_first": True}):
+    first = kwargs.get("batch_first", False)
+    q, k, v = (real(*((3, length) if first else (length, 3)), size)
+               for length, size in ((5, 8), (6, kwargs.get("kdim", 8)), (6, kwargs.get("vdim", 8))))  # fmt: skip
+    for call in ({}, {"attn_mask": hidden(5, 6), "average_attn_weights": False}, {"key_padding_mask": hidden(3, 6)}, {"need_weights": False},
+                 {"attn_mask": hidden(6, 5, 6)}, {"attn_mask": Given(real(5, 6)), "key_padding_mask": Given(real(3, 6))}):  # fmt: skip
+        of("MultiheadAttention", q, k, v, args=(8, 2), call=call, **kwargs)
+    of("MultiheadAttention", *(each[0] if first else each[:, 0] for each in (q, k, v)), args=(8, 2), **kwargs)
+    of("MultiheadAttention", *(each[0] if first else each[:, 0] for each in (q, k, v)), args=(8, 2), call={"attn_mask": hidden(2, 5, 6)}, **kwargs)
+
+for kwargs in ({}, {"batch_first": True, "norm_first": True, "activation": "gelu"}, {"bias": False, "layer_norm_eps": 1e-3},
+               {"dropout": 0.0, "activation": Built(lambda torch: torch.nn.functional.silu)}):  # fmt: skip
+    given = {"d_model": 8, "nhead": 2, "dim_feedforward": 16, **kwargs}
+    x, memory = (real(3, 5, 8), real(3, 4, 8)) if "batch_first" in kwargs else (real(5, 3, 8), real(4, 3, 8))
+    of("TransformerEncoderLayer", x, **given)
+    of("TransformerEncoderLayer", x, call={"src_mask": hidden(5, 5), "src_key_padding_mask": hidden(3, 5)}, **given)
+    of("TransformerDecoderLayer", x, memory, **given)
+    of("TransformerDecoderLayer", x, memory, call={"tgt_mask": hidden(5, 5), "memory_mask": hidden(5, 4), "memory_key_padding_mask": hidden(3, 4)},
+       **given)  # fmt: skip
+    of("TransformerEncoderLayer", real(5, 8), **given)
+    of("TransformerDecoderLayer", real(5, 8), real(4, 8), **given)
+    of("Transformer", memory, x, num_encoder_layers=2, num_decoder_layers=1, **given)
+    of("Transformer", memory, x, num_encoder_layers=1, num_decoder_layers=1, call={
+        "tgt_mask": hidden(5, 5), "src_key_padding_mask": hidden(3, 4), "tgt_key_padding_mask": hidden(3, 5)}, **given)  # fmt: skip
+encoder = Built(lambda torch: torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True))
+decoder = Built(lambda torch: torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True))
+norm = Built(lambda torch: torch.nn.LayerNorm(8))
+for last in (None, norm):
+    of("TransformerEncoder", real(3, 5, 8), args=(encoder, 2, last))
+    of("TransformerEncoder", real(3, 5, 8), args=(encoder, 2, last), call={"src_key_padding_mask": hidden(3, 5)})
+    of("TransformerDecoder", real(3, 5, 8), real(3, 4, 8), args=(decoder, 2, last), call={"tgt_mask": hidden(5, 5)})
+    of("TransformerDecoder", real(3, 5, 8), real(3, 4, 8), args=(decoder, 1, last), call={"tgt_is_causal": True, "tgt_mask": Built(
+        lambda torch: torch.nn.Transformer.generate_square_subsequent_mask(5))})  # fmt: skip
+
+# --- losses and distances -----------------------------------------------------------------------------------------
+
+A, B, POSITIVE = real(3, 4), real(3, 4, low=-1, high=1), real(3, 4, low=0.1, high=0.9)
+SIGNS, ONES = Given(np.array([[1.0, -1.0, 1.0, 1.0]] * 3)), Given(np.array([1.0, -1.0, 1.0]))
+for reduction in ("mean", "sum", "none"):
+    chosen: dict[str, Any] = {"reduction": reduction}
+    of("MSELoss L1Loss SmoothL1Loss HuberLoss BCEWithLogitsLoss PoissonNLLLoss KLDivLoss MultiLabelSoftMarginLoss", A, Given(POSITIVE), **chosen)
+    of("MSELoss L1Loss SmoothL1Loss HuberLoss", A[0, 0], Given(POSITIVE[0, 0]), **chosen)
+    of("BCELoss", POSITIVE, Given(real(3, 4, low=0, high=1)), **chosen)
+    of("BCELoss", POSITIVE, Given(real(3, 4, low=0, high=1)), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    of("BCEWithLogitsLoss", A, Given(POSITIVE), pos_weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    of("BCEWithLogitsLoss", A, Given(POSITIVE), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    of("SmoothL1Loss", A, B, beta=0.5, **chosen)
+    of("HuberLoss", A, B, delta=0.5, **chosen)
+    of("KLDivLoss", A, Given(np.log(POSITIVE)), log_target=True, **chosen)
+    of("PoissonNLLLoss", POSITIVE, Given(POSITIVE * 5), full=True, log_input=False, **chosen)
+    for variance in (POSITIVE, POSITIVE[:, :1], POSITIVE[:, 0]):
+        of("GaussianNLLLoss", A, B, variance, full=variance is POSITIVE, **chosen)
+    for classes, space in ((A, ()), (real(3, 4, 2, 5), (2, 5)), (real(3, 4, 2), (2,))):
+        of("CrossEntropyLoss NLLLoss", classes, whole(4, 3, *space), **chosen)
+        of("CrossEntropyLoss NLLLoss", classes, whole(4, 3, *space), weight=Built(lambda torch: torch.arange(4.0) + 1), ignore_index=2, **chosen)
+        of("CrossEntropyLoss", classes, whole(4, 3, *space), weight=Built(lambda torch: torch.arange(4.0)), label_smoothing=0.2, **chosen)
+        of("CrossEntropyLoss", classes, Given(real(3, 4, *space, low=0, high=1)), label_smoothing=0.1, **chosen)
+    of("CrossEntropyLoss NLLLoss MultiMarginLoss", A[0], np.array(2), **chosen)
+    of("NLLLoss2d", real(3, 4, 2, 5), whole(4, 3, 2, 5), **chosen)
+    of("HingeEmbeddingLoss SoftMarginLoss", A, SIGNS, **chosen)
+    of("HingeEmbeddingLoss", A, SIGNS, margin=0.3, **chosen)
+    of("MultiMarginLoss", A, whole(4, 3), p=2, margin=0.7, weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    of("MultiLabelMarginLoss", A, np.array([[1, 2, -1, 0], [0, -1, 1, 2], [3, 2, 1, 0]]), **chosen)
+    of("MultiLabelMarginLoss", A[0], np.array([1, 2, -1, 0]), **chosen)
+    of("MultiLabelSoftMarginLoss", A, Given(POSITIVE), weight=Built(lambda torch: torch.arange(4.0)), **chosen)
+    of("CosineEmbeddingLoss", A, B, ONES, margin=0.1, **chosen)
+    of("CosineEmbeddingLoss", A[0], B[0], Given(np.array(-1.0)), **chosen)
+    of("MarginRankingLoss", A[:, 0], B[:, 0], ONES, margin=0.1, **chosen)
+    of("TripletMarginLoss TripletMarginWithDistanceLoss", A, B, A + B + 0.3, swap=True, **chosen)
+    of("TripletMarginLoss", A, B, A - B + 0.3, p=1.0, margin=2.0, **chosen)
+    of("TripletMarginWithDistanceLoss", A, B, A + B + 0.3, distance_function=Built(lambda torch: lambda x, y: (x - y).abs().sum(-1)), **chosen)
+    for targets, lengths in ((whole(3, 2, 2) + 1, (2, 1)), (whole(3, 3) + 1, (2, 1)), (np.array([[1, 1], [2, 3]]), (2, 0))):
+        of("CTCLoss", np.log(real(6, 2, 4, low=0.1, high=0.9)), targets, np.array([6, 5]), np.array(lengths), **chosen)
+    of("CTCLoss", np.log(real(6, 4, low=0.1, high=0.9)), np.array([1, 2]), np.array(6), np.array(2), zero_infinity=True, **chosen)
+    of("LinearCrossEntropyLoss", real(3, 5), whole(4, 3), args=(5, 4), bias=True, **chosen)
+for old in ({"size_average": False}, {"reduce": False}, {"size_average": True, "reduce": True}):
+    of("MSELoss L1Loss SmoothL1Loss BCEWithLogitsLoss KLDivLoss PoissonNLLLoss", A, Given(POSITIVE), **old)
+    of("CrossEntropyLoss NLLLoss", A, whole(4, 3), **old)
+of("KLDivLoss", A, Given(POSITIVE), reduction="batchmean")
+of("PairwiseDistance CosineSimilarity", A, B)
+of("PairwiseDistance", A[0], B[0])
+of("CosineSimilarity", A[0], B[0], dim=0)
+of("PairwiseDistance", A, B, p=1.5, keepdim=True)
+of("CosineSimilarity", A, B[:1], dim=0, eps=0.1)
+for target in (np.array([1, 99, 40, 12, 9, 10, 50]), np.array([3, 4, 1, 0, 2, 9, 9])):
+    of("AdaptiveLogSoftmaxWithLoss", real(7, 16), target, args=(16, 100, [10, 50]))
+    of("AdaptiveLogSoftmaxWithLoss", real(7, 16), target, args=(16, 100, [10, 50]), div_value=2.0, head_bias=True)
+of("AdaptiveLogSoftmaxWithLoss", real(16), np.array(77), args=(16, 100, [10, 50]))
+
+# --- containers that are called -----------------------------------------------------------------------------------
+
+of("Sequential", A, args=tuple(Built(make) for make in (lambda torch: torch.nn.Linear(4, 3), lambda torch: torch.nn.Dropout(0.3),
+                                                        lambda torch: torch.nn.BatchNorm1d(3))))  # fmt: skip
+of("DataParallel", A, args=(Built(lambda torch: torch.nn.Linear(4, 3)),))
+
+NOT_CALLED = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase"}
+
+
+# PyTorch has no second derivative of these, nor a right one of an embedding whose gradient is scaled by frequency
+TWICE_ONLY_HERE = {"CTCLoss", "EmbeddingBag", "Hardsigmoid", "MultiLabelMarginLoss", "MultiMarginLoss"}
+
+
+# --- the test -----------------------------------------------------------------------------------------------------
+
+
+def made_for(torch, value, dtype):
+    """A constructor's or a call's argument as one library has it."""
+    if isinstance(value, Built):
+        value = value.make(torch)
+        return value.to(dtype) if hasattr(value, "to") else value
+    if isinstance(value, Given):
+        return made_for(torch, value.values, dtype).detach()
+    if isinstance(value, tuple):
+        return tuple(made_for(torch, each, dtype) for each in value)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    tensor = torch.tensor(np.array(value))
+    return tensor.to(dtype).requires_grad_() if value.dtype.kind == "f" else tensor
+
+
+def build(torch, case, dtype):
+    """The layer, made with ``device=`` and ``dtype=`` where it takes them."""
+    torch.manual_seed(0)
+    cls = getattr(torch.nn, case.name)
+    args = [made_for(torch, each, dtype) for each in case.args]
+    kwargs = {key: made_for(torch, each, dtype) for key, each in case.kwargs.items()}
+    takes_dtype = "dtype" in inspect.signature(cls).parameters or issubclass(cls, torch.nn.RNNBase)
+    return cls(*args, **kwargs, **({"device": "cpu", "dtype": dtype} if takes_dtype else {}))
+
+
+def tensors_in(value):
+    if isinstance(value, (tuple, list)):
+        return [each for item in value for each in tensors_in(item)]
+    return [value] if hasattr(value, "requires_grad") else []
+
+
+def plain(value):
+    return None if value is None else value.detach().numpy(force=True)
+
+
+def run(torch, layer, case, dtype, twice):
+    """All numbers that come of a call: results, gradients, gradients of those, the state after, and the next random number."""
+    torch.manual_seed(1)
+    inputs = made_for(torch, case.inputs, dtype)
+    call = {key: made_for(torch, each, dtype) for key, each in case.call.items()}
+    leaves = [each for each in tensors_in([inputs, *call.values()]) if each.requires_grad]
+    if case.kwargs.get("inplace"):
+        inputs = tuple(each * 1 for each in inputs)
+    results = tensors_in(layer(*inputs, **call))
+    found = {"results": [plain(each) for each in results]}
+    results = [each for each in results if each.requires_grad]
+    leaves += layer.parameters()
+    if results:
+        energy = sum((each * each * made_for(torch, real(*each.shape), each.dtype).detach()).mean() for each in results)
+        first = torch.autograd.grad(energy, leaves, allow_unused=True, create_graph=twice)
+        found["gradients"] = [plain(each) for each in first]
+        if twice:
+            energy = sum((each * each).sum() for each in first if each is not None)
+            found["second gradients"] = [plain(each) for each in torch.autograd.grad(energy, leaves, allow_unused=True)]
+    found["state"] = [plain(each) for each in layer.state_dict().values()]
+    found["next random number"] = [plain(torch.rand(1))]
+    return found
+
+
+def assert_same(got, wanted, tolerance, what):
+    assert len(got) == len(wanted), what
+    for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
+        if a is None or b is None:  # None and zeros are the same to a program
+            assert not np.any(a if b is None else b), f"{what} {number}: {a} here, {b} there"
+            continue
+        assert (a.shape, a.dtype) == (b.shape, b.dtype), f"{what} {number}"
+        np.testing.assert_allclose(a, b, tolerance, tolerance, err_msg=f"{what} {number}")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_layer(case, dtype):
+    """PyTorch's fused attention has no second derivative, so it takes the other way."""
+    with theirs.nn.attention.sdpa_kernel(theirs.nn.attention.SDPBackend.MATH):
+        check(case, dtype)
+
+
+def check(case, dtype):
+    tolerance = {"float64": 1e-9, "float32": 1e-5}[dtype]
+    mine, other = (build(torch, case, getattr(torch, dtype)) for torch in (ours, theirs))
+    assert repr(mine) == repr(other)
+    if case.name.startswith("Lazy"):
+        for torch, layer in ((ours, mine), (theirs, other)):
+            torch.manual_seed(0)
+            layer(*made_for(torch, case.inputs, getattr(torch, dtype)))
+        assert repr(mine) == repr(other) and type(mine).__name__ == type(other).__name__ == case.name.removeprefix("Lazy")
+    compare(mine.state_dict(), other.state_dict(), tolerance)
+    mine.load_state_dict({key: ours.tensor(plain(each)) for key, each in other.state_dict().items()})
+    for training in (True, False):
+        twice = dtype == "float64" and case.name not in TWICE_ONLY_HERE and not case.kwargs.get("scale_grad_by_freq")
+        found = [run(torch, layer.train(training), case, getattr(torch, dtype), twice) for torch, layer in ((ours, mine), (theirs, other))]
+        for what in found[0]:
+            assert_same(found[0][what], found[1][what], tolerance * (100 if what == "second gradients" else 1), what)
+    other.load_state_dict({key: theirs.tensor(plain(each)) for key, each in mine.state_dict().items()})
+
+
+def compare(mine, other, tolerance):
+    """The same entries in the same order, with the same numbers."""
+    assert list(mine) == list(other)
+    assert mine._metadata == other._metadata
+    assert_same([plain(each) for each in mine.values()], [plain(each) for each in other.values()], tolerance, "initial values")
+
+
+def modules_of(torch):
+    return {name for name, each in vars(torch.nn).items()
+            if inspect.isclass(each) and issubclass(each, torch.nn.Module) and not name.startswith("_")}  # fmt: skip
+
+
+def test_no_layer_is_left_out():
+    assert modules_of(ours) == modules_of(theirs) == {case.name for case in CASES} | NOT_CALLED
+
+
+@pytest.mark.parametrize("name", sorted(modules_of(theirs) - {"GRU", "LSTM", "RNN", "RNNBase"}))
+@pytest.mark.parametrize("method", ["__init__", "forward"])
+def test_signatures(name, method):
+    found = [[(each.name, str(getattr(each.default, "__name__", each.default)), each.kind)
+              for each in inspect.signature(getattr(getattr(torch.nn, name), method)).parameters.values()]
+             for torch in (ours, theirs)]  # fmt: skip
+    assert found[0] == found[1]

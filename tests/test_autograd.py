@@ -1,0 +1,765 @@
+"""The engine, tormented: graphs, hooks, modes, anomalies, depth, memory, threads.
+
+``test_engine.py`` has what every program relies on; here is what few do, and what must not break while the engine is made faster.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import importlib
+import pickle
+import sys
+import threading
+import traceback
+import warnings
+import weakref
+
+import pytest
+
+import flambeau as torch
+from flambeau.autograd import Variable, graph
+
+TWICE = "Trying to backward through the graph a second time"
+
+
+def leaf(*sizes):
+    return torch.ones(*sizes, requires_grad=True)
+
+
+def values(*numbers):
+    return torch.tensor(numbers, requires_grad=True)
+
+
+def noted(log, name, replace=None):
+    """A hook that writes its name into a log."""
+
+    def hook(*args):
+        log.append(name)
+        return replace(*args) if replace else None
+
+    return hook
+
+# --- backward -----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_freed():
+    x = leaf(2)
+    y = x * x
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match=TWICE):
+        y.sum().backward()
+    y = x + x  # saves nothing
+    y.sum().backward()
+    y.sum().backward()
+    assert x.grad.tolist() == [6, 6]
+    with pytest.raises(RuntimeError, match=TWICE):
+        node = (x * x).grad_fn
+        node(torch.ones(2))
+        node.maybe_clear_saved_tensors() if hasattr(node, "maybe_clear_saved_tensors") else node.release()
+        node(torch.ones(2))
+
+
+def test_retain_graph_of_a_part():
+    x = leaf(2)
+    shared = x * x
+    (shared * 2).sum().backward(retain_graph=True)
+    (shared * 3).sum().backward()
+    assert x.grad.tolist() == [10, 10]
+
+
+def test_create_graph_keeps_and_continues():
+    x = values(2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (x**3).sum().backward(create_graph=True)
+    assert x.grad.requires_grad and x.grad.item() == 12
+    second = torch.autograd.grad(x.grad.sum(), x)[0]
+    assert second.item() == 12
+    x.grad = None
+
+
+def test_gradients_of_every_order():
+    x = values(0.5)
+    y, expected = x.sin().sum(), [1, -1, -1, 1]
+    numbers = [torch.cos(torch.tensor(0.5)).item(), torch.sin(torch.tensor(0.5)).item()]
+    for order in range(6):
+        (y,) = torch.autograd.grad(y, x, create_graph=True)
+        assert y.item() == pytest.approx(expected[order % 4] * numbers[order % 2])
+        y = y.sum()
+
+
+def test_weights_by_position_and_their_errors():
+    x = leaf(2)
+    y = x * 3
+    torch.autograd.backward([y, y.sum()], [torch.tensor([1.0, 10.0]), None])
+    assert x.grad.tolist() == [6, 33]
+    with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of torch.Size\(\[3\]\) and output\[0\]"):
+        (x * 2).backward(torch.ones(3))
+    with pytest.raises(RuntimeError, match="For complex Tensors, both grad_output and output are required to have the same dtype"):
+        (x * 2).backward(torch.ones(2, dtype=torch.complex64))
+    with pytest.raises(TypeError, match="gradients can be either Tensors or None, but got float"):
+        torch.autograd.backward([x * 2], [3.0])
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        torch.autograd.grad(x * 2, x)
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
+        torch.autograd.backward(torch.ones(()))
+
+
+def test_inputs():
+    x, y = leaf(2), leaf(2)
+    z = x * y
+    (z * 2).sum().backward(inputs=[z, y])
+    assert x.grad is None and y.grad.tolist() == [2, 2] and z.grad.tolist() == [2, 2]
+    (x * y).sum().backward(inputs=x)
+    assert x.grad.tolist() == [1, 1] and y.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match=r"`inputs` argument to `backward\(\)` cannot be empty"):
+        leaf(2).sum().backward(inputs=[])
+    with pytest.raises(RuntimeError, match=r"`inputs` argument to `grad\(\)` cannot be empty"):
+        torch.autograd.grad(leaf(2).sum(), [])
+
+
+def test_grad_of_what_was_not_used():
+    x, other = leaf(4), leaf(2)
+    first, second = x.split(2)
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 0 appears to not have been used"):
+        torch.autograd.grad(first.sum(), second, retain_graph=True)
+    with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
+        torch.autograd.grad(first.sum(), torch.ones(2), retain_graph=True)
+    assert torch.autograd.grad(first.sum(), [second, other], allow_unused=True, retain_graph=True) == (None, None)
+    zeros = torch.autograd.grad(first.sum(), [other], materialize_grads=True)
+    assert zeros[0].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="Expected allow_unused to be True or not passed when materialize_grads=True"):
+        torch.autograd.grad(leaf(2).sum(), other, allow_unused=False, materialize_grads=True)
+
+
+def test_grad_takes_dictionaries_edges_and_the_output_itself():
+    x = leaf(2)
+    y = x * 2
+    assert torch.autograd.grad(y.sum(), {"x": x}, retain_graph=True)["x"].tolist() == [2, 2]
+    edges = graph.get_gradient_edge(y), graph.get_gradient_edge(x)
+    assert edges[0].node is y.grad_fn and edges[0].output_nr == 0 and type(edges[1].node).__name__ == "AccumulateGrad"
+    of_y, of_x = torch.autograd.grad((y * 3).sum(), edges)
+    assert of_y.tolist() == [3, 3] and of_x.tolist() == [6, 6]
+    z = x.sum()
+    assert torch.autograd.grad(z, z)[0].item() == 1
+    torch.autograd.backward(graph.get_gradient_edge((x * 2).sum()))
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_grad_of_a_node_reached_twice():
+    x = leaf(2)
+    y = x * 2
+    z = y * 3 + y.exp() * 0
+    of_y, of_x = torch.autograd.grad(z.sum(), (y, x))
+    assert of_y.tolist() == [3, 3] and of_x.tolist() == [6, 6] and x.grad is None
+
+
+def test_batches_of_weights():
+    x = values(1.0, 2.0, 3.0)
+    y = x**2
+    (rows,) = torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)
+    assert rows.tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+
+
+def test_a_gradient_belongs_to_its_leaf():
+    x, y = leaf(3), leaf(3)
+    (x + y).sum().backward()
+    assert x.grad is not y.grad and x.grad.is_contiguous()
+    x.grad.add_(1)  # neither an expanded view nor shared with y's
+    assert x.grad.tolist() == [2, 2, 2] and y.grad.tolist() == [1, 1, 1]
+    kept = x.grad
+    (x * 2).sum().backward()
+    assert x.grad is kept and kept.tolist() == [4, 4, 4]
+    weight = torch.ones(3)
+    x.grad = None
+    x.backward(weight)
+    x.backward(weight)
+    assert weight.tolist() == [1, 1, 1] and x.grad.tolist() == [2, 2, 2]
+
+
+def test_assigned_gradients():
+    x = leaf(3)
+    x.grad = torch.zeros(3)
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient of size '\\[2\\]' to a tensor of size '\\[3\\]'"):
+        x.grad = torch.ones(2)
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype"):
+        x.grad = torch.ones(3, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="can't assign Variable as its own grad"):
+        x.grad = x
+    with pytest.raises(TypeError):
+        x.grad = 3
+    del x.grad
+    assert x.grad is None
+
+
+def test_no_gradient_flows_into_integers():
+    x = values(1.0, 2.0)
+    y = x * torch.tensor([2, 3])
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 3]
+    with pytest.raises(RuntimeError, match="only Tensors of floating point"):
+        torch.ones(2, dtype=torch.int64).requires_grad_()
+    assert not x.long().requires_grad and not (x > 1).requires_grad and not x.argmax().requires_grad
+
+
+def test_reentrant_backward():
+    """A backward inside a hook, over the same leaf."""
+    x, y = leaf(2), leaf(2)
+
+    def hook(grad):
+        with torch.enable_grad():
+            (y * 5).sum().backward()
+
+    z = x * 2
+    z.register_hook(hook)
+    z.sum().backward()
+    assert x.grad.tolist() == [2, 2] and y.grad.tolist() == [5, 5]
+
+
+def test_an_error_inside_backward_leaves_the_engine_usable():
+    x = leaf(2)
+    y = x * 2
+    handle = y.register_hook(lambda grad: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        y.sum().backward()
+    handle.remove()
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+
+# --- hooks --------------------------------------------------------------------------------------------------------
+
+
+def test_order_of_hooks():
+    log = []
+    x = leaf(2)
+    y = x * 2
+    z = y * 3
+    w = z + y
+    for name, tensor in {"x": x, "y": y, "z": z, "w": w}.items():
+        tensor.register_hook(noted(log, name))
+    for name, tensor in {"y": y, "z": z, "w": w}.items():
+        tensor.grad_fn.register_hook(noted(log, f"post {name}"))
+        tensor.grad_fn.register_prehook(noted(log, f"pre {name}"))
+    x.register_post_accumulate_grad_hook(noted(log, "accumulated"))
+    accumulate = y.grad_fn.next_functions[0][0]
+    accumulate.register_hook(noted(log, "post x"))
+    accumulate.register_prehook(noted(log, "pre x"))
+    y.retain_grad()
+    w.sum().backward()
+    assert " ".join(log) == "w pre w post w z pre z post z y pre y post y x pre x accumulated post x"
+    assert x.grad.tolist() == [8, 8] and y.grad.tolist() == [4, 4]
+
+
+def test_leaves_are_served_as_soon_as_they_are_ready():
+    log = []
+    a, b = leaf(2), leaf(2)
+    t = a * 2
+    u = t * b
+    for name, tensor in {"a": a, "b": b, "t": t, "u": u}.items():
+        tensor.register_hook(noted(log, name))
+    a.register_post_accumulate_grad_hook(noted(log, "a done"))
+    b.register_post_accumulate_grad_hook(noted(log, "b done"))
+    (u * 3).sum().backward()
+    assert log == ["u", "b", "b done", "t", "a", "a done"]
+    log.clear()
+    torch.autograd.grad((a * 2 * b).sum(), a)
+    assert log == ["a"]  # nothing is accumulated
+
+
+def test_every_hook_may_replace():
+    x = leaf(2)
+    y = x * 2
+    y.register_hook(lambda grad: grad * 10)
+    y.retain_grad()  # sees what the hooks before it made
+    x.register_hook(lambda grad: grad + 1)
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 100, *inputs[1:]))
+    y.sum().backward()
+    assert y.grad.tolist() == [10, 10] and x.grad.tolist() == [141, 141]
+
+
+def test_hooks_and_captured_gradients():
+    x = leaf(2)
+    y = x * 2
+    y.register_hook(lambda grad: grad * 10)
+    assert torch.autograd.grad((y * 1).sum(), y)[0].tolist() == [10, 10]
+    y = x * 2
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))  # of the node, after the capture
+    of_y, of_x = torch.autograd.grad((y * 1).sum(), [y, x])
+    assert of_y.tolist() == [1, 1] and of_x.tolist() == [20, 20]
+
+
+def test_wrong_hooks():
+    x = leaf(2)
+    handle = x.register_hook(lambda grad: torch.ones(3))
+    with pytest.raises(RuntimeError, match="hook '<lambda>' has changed the size of value"):
+        (x * 2).sum().backward()
+    handle.remove()
+    with x.register_hook(lambda grad: 3), pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
+        (x * 2).sum().backward()
+    (x * 2).sum().backward()  # the handle's context ended
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        torch.ones(2).register_hook(print)
+    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+        (x * 2).register_post_accumulate_grad_hook(print)
+
+
+def test_hooks_may_write_into_the_gradient():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 1
+    y.register_hook(lambda grad: grad.mul_(5) and None)
+    y.backward()
+    (x * 1).backward()
+    assert x.grad.item() == 6
+
+
+def test_hooks_follow_a_tensor_through_in_place_writes():
+    log = []
+    x = leaf(2)
+    y = x * 2
+    y.register_hook(lambda grad: log.append(("before", grad.tolist())))
+    y.retain_grad()
+    z = y * 2
+    y.add_(1)
+    y.register_hook(lambda grad: log.append(("after", grad.tolist())))
+    (y * 2 + z).sum().backward()
+    assert log == [("after", [2.0, 2.0]), ("before", [4.0, 4.0])]
+    assert y.retains_grad and y.grad.tolist() == [2, 2] and x.grad.tolist() == [8, 8]
+
+
+def test_hooks_of_nodes_with_several_outputs():
+    log = []
+    x = leaf(4)
+    first, second = x.split(2)
+    first.register_hook(noted(log, "first"))
+    second.register_hook(noted(log, "second"))
+    first.sum().backward()
+    assert log[0] == "first" and x.grad.tolist() == [1, 1, 0, 0] and (first.output_nr, second.output_nr) == (0, 1)
+
+
+def test_multi_grad_hooks():
+    calls = []
+    a, b = leaf(2), leaf(2)
+    c, d = a * b, a * b
+    handle = graph.register_multi_grad_hook((a, b, c, d), lambda grads: calls.append([each is not None for each in grads]))
+    graph.register_multi_grad_hook((a, b, c, d), lambda grad: calls.append(grad.tolist()), mode="any")
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    assert calls == [[1, 1], [True, True, True, False], [1, 1], [True, False, True, False]]
+    handle.remove()
+    calls.clear()
+    c.sum().backward()
+    assert calls == [[1, 1]]
+    with pytest.raises(ValueError, match="Expects mode to be one of"):
+        graph.register_multi_grad_hook((a,), print, mode="some")
+
+
+def test_a_hook_may_drop_the_graph():
+    x = leaf(2)
+    y = x * 2
+    state = {"y": y * 3}
+    y.register_hook(lambda grad: state.clear())
+    out = state["y"].sum()
+    del y
+    out.backward()
+    assert x.grad.tolist() == [6, 6]
+
+
+
+# --- the graph ----------------------------------------------------------------------------------------------------
+
+
+def test_nodes():
+    x = leaf(3)
+    y = x * x
+    node = y.grad_fn
+    assert isinstance(node, graph.Node) and node.name() == "MulBackward0" and node is y.grad_fn
+    assert node._saved_self is x and node._saved_other is x
+    assert node.metadata == {}
+    node.metadata["name"] = "square"
+    assert y.grad_fn.metadata["name"] == "square"
+    (next_node, number), _ = node.next_functions
+    assert number == 0 and next_node.variable is x and next_node.name() == "torch::autograd::AccumulateGrad"
+    assert [each.tolist() for each in node(torch.ones(3))] == [[1, 1, 1], [1, 1, 1]]
+
+
+def test_accumulators_are_shared_while_they_live():
+    x = leaf(2)
+    a, b = x * 2, x * 3
+    assert a.grad_fn.next_functions[0][0] is b.grad_fn.next_functions[0][0]
+    assert hash(graph.get_gradient_edge(x)) == hash(graph.get_gradient_edge(x))
+    assert graph.get_gradient_edge(x) == graph.get_gradient_edge(x)
+
+
+def test_names_of_nodes():
+    x = leaf(2, 2)
+    made = {
+        "AddBackward0": x + 1, "MulBackward0": x * 2, "DivBackward0": x / 2, "SumBackward0": x.sum(), "MmBackward0": x @ x,
+        "ExpBackward0": x.exp(), "ReluBackward0": x.relu(), "CloneBackward0": x.clone(), "PowBackward0": x**2,
+        "TransposeBackward0": x.transpose(0, 1), "CatBackward0": torch.cat([x, x]), "SelectBackward0": x[0],
+        "UnbindBackward0": x.unbind()[0],
+    }  # fmt: skip
+    assert {name: each.grad_fn.name() for name, each in made.items()} == {name: name for name in made}
+    assert repr(made["AddBackward0"]).endswith("grad_fn=<AddBackward0>)")
+
+
+def test_flags():
+    x = leaf(2)
+    y = x * 2
+    assert x.is_leaf and not y.is_leaf and torch.ones(2).is_leaf and x.grad_fn is None
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        y.requires_grad = False
+    y.requires_grad_()
+    y.retain_grad()
+    assert y.retains_grad and not x.retains_grad
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        torch.ones(2).retain_grad()
+    x.retain_grad()  # nothing to do for a leaf
+    z = y.detach()
+    assert not z.requires_grad and z.is_leaf and z.data_ptr() == y.data_ptr()
+    y.detach_()
+    assert not y.requires_grad and y.is_leaf and y.grad_fn is None
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        (x * 2)[:1].detach_()
+
+
+def test_reading_the_gradient_of_a_result_warns():
+    y = leaf(2) * 2
+    with pytest.warns(UserWarning, match="The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"):
+        assert y.grad is None
+
+
+
+# --- modes --------------------------------------------------------------------------------------------------------
+
+
+def test_a_generator_keeps_its_mode_to_itself():
+    @torch.no_grad()
+    def numbers():
+        seen = []
+        try:
+            seen.append((yield torch.is_grad_enabled()))
+            seen.append((yield torch.is_grad_enabled()))
+        except KeyError:
+            yield torch.is_grad_enabled(), seen
+        finally:
+            assert not torch.is_grad_enabled()
+
+    made = numbers()
+    assert next(made) is False and torch.is_grad_enabled()
+    assert made.send("sent") is False and torch.is_grad_enabled()
+    assert made.throw(KeyError) == (False, ["sent"])
+    made.close()
+    assert torch.is_grad_enabled()
+
+
+def test_modes_nest_and_come_back_after_errors():
+    with pytest.raises(KeyError), torch.no_grad(), torch.enable_grad(), torch.inference_mode():
+        raise KeyError
+    assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    mode = torch.no_grad()
+    with mode, mode:
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+    @torch.set_grad_enabled(False)
+    def off():
+        return torch.is_grad_enabled()
+
+    assert torch.is_grad_enabled() and not off() and torch.is_grad_enabled()
+
+    @torch.inference_mode()
+    class Model(torch.nn.Module):
+        pass
+
+    assert Model().training
+
+
+def test_what_no_grad_makes():
+    with torch.no_grad():
+        x = leaf(3)  # an explicit wish is heard
+        y = x * 2
+        x.add_(1)  # an optimizer's step
+    assert x.requires_grad and not y.requires_grad and x.tolist() == [2, 2, 2]
+
+
+def test_inference_tensors():
+    with torch.inference_mode():
+        x = torch.ones(2)
+        y = x * 2
+        normal = leaf(2)
+    assert x.is_inference() and y.is_inference() and normal.is_inference()
+    w = leaf(2)
+    (w + x).sum().backward()  # adding saves nothing
+    for match, wrong in {
+        "Inference tensors cannot be saved for backward": lambda: w * x,
+        "Inplace update to inference tensor outside InferenceMode": lambda: x.add_(1),
+        "Setting requires_grad=True on inference tensor outside InferenceMode": lambda: x.requires_grad_(),
+        "Inference tensors do not track version counter": lambda: x._version,
+    }.items():
+        with pytest.raises(RuntimeError, match=match):
+            wrong()
+    assert not x.clone().is_inference()
+    with torch.inference_mode(False):
+        assert not torch.ones(2).is_inference()
+
+
+
+# --- anomalies ----------------------------------------------------------------------------------------------------
+
+
+def test_anomaly_mode_names_the_forward_line():
+    x = torch.tensor([-1.0], requires_grad=True)
+    with torch.autograd.detect_anomaly(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = x.sqrt()  # the line to be found
+        with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
+            y.backward()
+    text = "".join(str(each.message) for each in caught)
+    assert "Error detected in SqrtBackward0" in text and "the line to be found" in text and __file__ in text
+
+
+def test_anomaly_mode_of_second_orders_names_both_lines():
+    x = torch.tensor([0.0], requires_grad=True)
+    with torch.autograd.detect_anomaly(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = (x**1.5).sum()  # the first
+        (first,) = torch.autograd.grad(y, x, create_graph=True)
+        handle = first.sum()
+        handle.register_hook(lambda grad: grad * float("nan"))
+        with pytest.raises(RuntimeError, match="returned nan values"):
+            handle.backward()
+    assert "Error detected in" in "".join(str(each.message) for each in caught)
+
+
+def test_anomaly_mode_reports_errors_and_ends():
+    x = leaf(2)
+    with torch.autograd.detect_anomaly(check_nan=False), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = x.exp()
+        y.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace"):
+            y.sum().backward()
+    assert any("Error detected in ExpBackward0" in str(each.message) for each in caught)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.set_detect_anomaly(True, check_nan=False):
+            (x * float("nan")).sum().backward()
+    assert not torch.is_anomaly_enabled()
+
+
+
+# --- depth and memory ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["backward", "grad", "views", "in place"])
+def test_a_million_nodes(how):
+    x = torch.ones((), requires_grad=True)
+    y = x * 1
+    count = 1_000_000 if how in ("backward", "grad") else 100_000
+    for _ in range(count):
+        if how == "views":
+            y = y.view(())
+        elif how == "in place":
+            y.mul_(1.0)
+        else:
+            y = y + 1
+    if how == "backward":
+        y.backward()
+    else:
+        x.grad = torch.autograd.grad(y, x)[0]
+    assert x.grad.item() == 1
+
+
+def test_deleting_deep_graphs():
+    x = torch.ones((), requires_grad=True)
+    y = x
+    for _ in range(1_000_000):
+        y = y + 1
+    gone = weakref.ref(y.grad_fn)
+    del y
+    assert gone() is None
+
+
+def test_a_deep_graph_of_custom_functions_and_second_orders():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    x = torch.zeros((), requires_grad=True)
+    y = x
+    for _ in range(20_000):
+        y = Twice.apply(y)
+    (first,) = torch.autograd.grad(y, x, create_graph=True)
+    del y, first
+
+    y = x + 1
+    for _ in range(5_000):
+        y = y * 1.0
+    (first,) = torch.autograd.grad(y * y, x, create_graph=True)
+    (second,) = torch.autograd.grad(first, x)
+    assert second.item() == 2
+
+
+PROGRAMS = {
+    "mul": lambda x: (x * x).sum().backward(),
+    "own result": lambda x: x.exp().sum().backward(),
+    "retained": lambda x: (x * x).sum().backward(retain_graph=True),
+    "unused": lambda x: (x.exp() * x.softmax(0)).view(2, 2),
+    "views": lambda x: x.view(2, 2)[0].mul(2).sum().backward(),
+    "in place": lambda x: (x * 1).view(2, 2)[0].mul_(2).sum().backward(),
+    "second": lambda x: torch.autograd.grad(torch.autograd.grad(x.exp().sum(), x, create_graph=True)[0].sum(), x),
+    "several": lambda x: x.max(0)[0].backward(),
+    "hooks": lambda x: (x.register_hook(lambda g: g * 2), (x * 2).register_hook(lambda g: g), (x * 2).sum().backward())[-1],
+    "retain": lambda x: ((y := x.exp()).retain_grad(), y.sum().backward()),
+    "jacobian": lambda x: torch.autograd.functional.jacobian(torch.exp, x),
+    "forward": lambda x: torch.func.jvp(torch.exp, (x.detach(),), (x.detach(),)),
+    "vmap": lambda x: torch.vmap(torch.exp)(x),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_no_cycles(program):
+    """Reference counts alone free everything, at once."""
+    call = PROGRAMS[program]
+    call(leaf(4))  # warm: caches of the first call
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf(4)
+        gone = weakref.ref(x)
+        call(x)
+        del x
+        assert gone() is None and gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_a_training_loop_does_not_grow(optimizer):
+    """Constants, of which Adam has new ones in each step, may be remembered: no more than a few hundred."""
+    model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+    allowed = {"SGD": 50, "Adam": 1200}[optimizer]
+    optimizer = getattr(torch.optim, optimizer)(model.parameters(), lr=0.001)
+    data = torch.ones(4, 16)
+
+    def steps(count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            model(data).pow(2).sum().backward()
+            optimizer.step()
+
+    steps(300)
+    gc.collect()
+    gc.disable()
+    try:
+        steps(50)  # fills the free lists again
+        before = sys.getallocatedblocks()
+        steps(400)
+        assert sys.getallocatedblocks() - before < allowed  # a tensor is 3 blocks, and a step makes dozens
+    finally:
+        gc.enable()
+
+
+def test_activations_die_with_backward():
+    x = leaf(10)
+    y = x * 2
+    saved = y.exp()
+    gone = weakref.ref(saved)
+    out = saved.sin().sum()
+    del saved
+    out.backward()
+    assert gone() is None and out.grad_fn is not None
+
+
+
+# --- threads ------------------------------------------------------------------------------------------------------
+
+
+def in_threads(count, work):
+    errors = []
+
+    def guarded(number):
+        try:
+            work(number)
+        except BaseException:
+            errors.append(traceback.format_exc())
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not errors, errors[0]
+
+
+def test_backward_in_threads_over_one_leaf():
+    x = leaf(3)
+    start = threading.Barrier(4)
+
+    def work(number):
+        start.wait()
+        for _ in range(50):
+            (x * x).sum().backward()
+
+    in_threads(4, work)
+    assert x.grad.tolist() == [400, 400, 400]
+
+
+def test_backward_in_threads_over_one_graph():
+    x = leaf(3)
+    shared = x.exp() * 1
+    found = [None] * 4
+
+    def work(number):
+        found[number] = torch.autograd.grad((shared * number).sum(), x, retain_graph=True)[0]
+
+    in_threads(4, work)
+    for number, each in enumerate(found):
+        assert torch.allclose(each, number * x.detach().exp())
+
+
+def test_modes_hooks_and_levels_belong_to_a_thread():
+    x = leaf(2)
+
+    def work(number):
+        assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+        y = x * x
+        assert y.grad_fn._saved_self is x
+        assert torch.vmap(lambda each: each * 2)(torch.arange(3.0)).tolist() == [0, 2, 4]
+        assert torch.func.jvp(torch.sin, (torch.zeros(()),), (torch.ones(()),))[1].item() == 1
+
+    with torch.no_grad(), graph.saved_tensors_hooks(lambda t: 1 / 0, lambda t: t):
+        in_threads(3, work)
+
+
+
+# --- Variable -----------------------------------------------------------------------------------------------------
+
+
+def test_variables():
+    for path in (torch.autograd, torch.autograd.variable, importlib.import_module("flambeau.autograd.variable")):
+        assert path.Variable is Variable
+    x = Variable(torch.ones(2), requires_grad=True)
+    assert isinstance(x, Variable) and isinstance(torch.ones(1), Variable) and isinstance(x, torch.Tensor)
+    assert not isinstance(3, Variable) and x.creator is None
+    y = x * 2
+    assert y.creator is y.grad_fn and y.data.requires_grad is False
+    frozen = Variable(torch.ones(2), volatile=True)
+    assert frozen.volatile and not (frozen * x).requires_grad and (frozen * x).volatile
+    assert not (x * 2).volatile and (x * 2).requires_grad
+
+
+def test_no_graph_is_pickled():
+    y = leaf(2) * 2
+    assert pickle.loads(pickle.dumps(y.detach())).tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
+        copy.deepcopy(y)

@@ -1,0 +1,213 @@
+"""Forward mode: dual numbers, against the derivatives that reverse mode gives."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import flambeau as torch
+from flambeau.autograd import Function
+from flambeau.autograd import forward_ad as fw
+
+
+def dual(*numbers, tangent=None):
+    x = torch.tensor(numbers)
+    return fw.make_dual(x, torch.ones_like(x) if tangent is None else torch.tensor(tangent))
+
+
+def both(tensor):
+    primal, tangent = fw.unpack_dual(tensor)
+    return primal.tolist(), None if tangent is None else tangent.tolist()
+
+
+# --- duals --------------------------------------------------------------------------------------------------------
+
+
+def test_levels():
+    x, t = torch.ones(2), torch.ones(2)
+    with pytest.raises(RuntimeError, match="Trying to create a dual Tensor for forward AD but no level exists"):
+        fw.make_dual(x, t)
+    assert fw.unpack_dual(x) == (x, None)
+    with fw.dual_level() as level:
+        assert level == 0
+        kept = fw.make_dual(x, t)
+        assert kept is not x and kept._is_view() and fw.unpack_dual(kept).tangent is t and fw.unpack_dual(x).tangent is None
+        assert repr(kept) == "tensor([1., 1.], tangent=tensor([1., 1.]))"
+        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported at the moment"):
+            fw.enter_dual_level()
+        with pytest.raises(RuntimeError, match="Trying to exit a forward AD level that was not the last one"):
+            fw.exit_dual_level(level=5)
+    assert fw.unpack_dual(kept).tangent is None and repr(kept) == "tensor([1., 1.])"
+    with pytest.raises(RuntimeError, match="Dual level must be a positive number"):
+        fw.exit_dual_level()
+    fw.enter_dual_level()
+    assert fw.unpack_dual(kept).tangent is None  # of another level
+    fw.exit_dual_level()
+
+
+def test_what_a_dual_is_made_of():
+    x = torch.ones(3)
+    with fw.dual_level():
+        made = dual(1.0, 2.0, 3.0)
+        wrong = {
+            "a different size than that of the original Tensor": (x, torch.ones(2)),
+            "Expected primal to be floating point or complex": (x.long(), x),
+            "Expected tangent to be floating point or complex": (x, x.long()),
+            "Making a dual Tensor based on a Tensor that already has a forward gradient": (made, x),
+            "Setting a forward grad that itself has a forward gradient": (x, made),
+        }
+        for match, (primal, tangent) in wrong.items():
+            with pytest.raises((RuntimeError, ValueError), match=match):
+                fw.make_dual(primal, tangent)
+        assert fw.unpack_dual(made.detach()).tangent is None and fw.unpack_dual(made.data).tangent is None
+
+
+# --- operations ---------------------------------------------------------------------------------------------------
+
+
+def test_arithmetic():
+    with fw.dual_level():
+        x = dual(1.0, 2.0, 3.0)
+        assert both(x * x + 2 * x) == ([3, 8, 15], [4, 6, 8])
+        assert both(1 / x)[1] == pytest.approx([-1, -1 / 4, -1 / 9])
+        assert both(x**3) == ([1, 8, 27], [3, 12, 27])
+        assert both(x.sum()) == (6, 3) and both(x[1:]) == ([2, 3], [1, 1])
+        assert both(torch.cat([x, torch.zeros(1)])) == ([1, 2, 3, 0], [1, 1, 1, 0])
+        assert both(x.max(0).values) == (3, 1) and both(x.split(2)[1]) == ([3], [1])
+        assert both(x > 1) == ([False, True, True], None) and both(x.long())[1] is None
+        assert fw.unpack_dual(x.double()).tangent.dtype is torch.float64
+        assert both(x @ x) == (14, 12)
+        with torch.no_grad():
+            assert both(x * 2) == ([2, 4, 6], [2, 2, 2])  # no_grad is about the other mode
+        assert both(torch.where(x > 1, x * x, x)) == ([1, 4, 9], [1, 4, 6])
+
+
+def test_in_place():
+    with fw.dual_level():
+        x = dual(1.0, 2.0, 3.0)
+        y = x.clone()
+        y[0] = 5
+        y[1] *= 3
+        assert both(y) == ([5, 6, 3], [0, 3, 1])
+        y = x.clone()
+        view = y[1:]
+        view.mul_(x[:2])
+        assert both(y) == ([1, 2, 6], [1, 3, 5]) and both(view) == ([2, 6], [3, 5])
+        y = torch.zeros(3)
+        view = y[1:]
+        view.copy_(x[:2])
+        assert both(y) == ([0, 1, 2], [0, 1, 1])
+        y = torch.zeros(3)
+        y.add_(x)
+        assert both(y) == ([1, 2, 3], [1, 1, 1])
+        y.zero_()
+        assert both(y)[0] == [0, 0, 0] and not any(both(y)[1] or [])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.sin, torch.exp, torch.sigmoid, lambda x: x.softmax(0), lambda x: x.cumsum(0), lambda x: x.sort().values,
+        lambda x: x.norm(), lambda x: x.var(), lambda x: x.reshape(2, 3) @ x.reshape(3, 2), lambda x: x.flip(0).cumprod(0),
+        lambda x: torch.einsum("i,j->ij", x, x), lambda x: torch.nn.functional.layer_norm(x, (6,)),
+        lambda x: torch.linalg.inv(x[:4].reshape(2, 2) + torch.eye(2) * 5),
+        lambda x: torch.nn.functional.conv1d(x.reshape(1, 1, 6), x[:3].reshape(1, 1, 3)),
+    ],
+)  # fmt: skip
+def test_against_reverse_mode(function):
+    x = torch.tensor([0.3, 1.2, -0.7, 2.1, 0.4, -1.1])
+    direction = torch.tensor([1.0, -2.0, 0.5, 0.1, 3.0, -1.0])
+    with fw.dual_level():
+        tangent = fw.unpack_dual(function(fw.make_dual(x, direction))).tangent
+    jacobian = torch.autograd.functional.jacobian(function, x)
+    assert torch.allclose(tangent, jacobian @ direction, atol=1e-5)
+
+
+# --- with the other mode ------------------------------------------------------------------------------------------
+
+
+def test_over_and_under_reverse_mode():
+    x, direction = torch.arange(3.0).requires_grad_(), torch.ones(3)
+    with fw.dual_level():
+        made = fw.make_dual(x, direction)
+        assert made.requires_grad and not made.is_leaf
+        value, tangent = fw.unpack_dual(made**3)
+        assert tangent.tolist() == [0, 3, 12] and tangent.requires_grad
+        assert torch.autograd.grad(tangent.sum(), x)[0].tolist() == [0, 6, 12]
+        gradient = torch.autograd.grad((made**3).sum(), x)[0]
+        assert both(gradient) == ([0, 3, 12], [0, 6, 12])
+        (made**3).sum().backward()
+    assert x.grad.tolist() == [0, 3, 12]
+
+
+def test_functions():
+    class Plain(Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            ctx.save_for_forward(x)
+            ctx.k = k
+            return x * k
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.k, None
+
+    class WithJvp(Plain):
+        @staticmethod
+        def jvp(ctx, tangent, _):
+            assert len(ctx.saved_tensors) == 1
+            return tangent * ctx.k
+
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2, y * 3
+
+        @staticmethod
+        def jvp(ctx, first, second):
+            assert second.tolist() == [0, 0]  # materialized
+            return first * 2, None
+
+    class Wrong(Two):
+        @staticmethod
+        def jvp(ctx, first, second):
+            return torch.ones(7), None
+
+    with fw.dual_level():
+        x = dual(1.0, 2.0)
+        with pytest.raises(NotImplementedError, match="You must implement the jvp function for custom autograd.Function"):
+            Plain.apply(x, 3)
+        assert both(WithJvp.apply(x, 3)) == ([3, 6], [3, 3])
+        assert both(Two.apply(x, torch.ones(2))[0]) == ([2, 4], [2, 2])
+        with pytest.raises(RuntimeError, match="a different size than that of the original Tensor"):
+            Wrong.apply(x, torch.ones(2))
+
+
+def test_modules():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+    x, direction = torch.randn(5, 3), torch.randn(5, 3)
+    with fw.dual_level():
+        tangent = fw.unpack_dual(model(fw.make_dual(x, direction))).tangent
+    small = 1e-3
+    assert torch.allclose(tangent, (model(x + small * direction) - model(x - small * direction)) / (2 * small), atol=1e-3)
+
+
+def test_tangents_die_with_their_level():
+    gc.collect()
+    gc.disable()
+    try:
+        with fw.dual_level():
+            tangent = torch.ones(2)
+            gone = weakref.ref(tangent)
+            made = fw.make_dual(torch.ones(2), tangent)
+            result = made * 2
+            del tangent
+            assert gone() is not None
+        assert fw.unpack_dual(result).tangent is None
+        del made, result
+        assert gone() is None and gc.collect() == 0
+    finally:
+        gc.enable()

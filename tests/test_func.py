@@ -1,0 +1,455 @@
+"""``torch.func``: batches against loops, transforms against formulas, and any of them inside any other."""
+
+from __future__ import annotations
+
+import flambeau.nn.functional as F
+import pytest
+
+import flambeau as torch
+from flambeau.func import (
+    functional_call,
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+    vjp,
+    vmap,
+)
+
+x = torch.arange(12.0).reshape(3, 4) / 10
+y = torch.arange(3.0)
+
+
+def normal(*sizes, seed=0):
+    return torch.randn(*sizes, generator=torch.Generator().manual_seed(seed))
+
+
+def same(one, other):
+    assert torch.allclose(one, other, atol=1e-5), (one, other)
+
+
+# --- vmap: where the batch is -------------------------------------------------------------------------------------
+
+
+def test_in_dims():
+    same(vmap(torch.sum)(x), x.sum(1))
+    same(vmap(torch.sum, in_dims=1)(x), x.sum(0))
+    same(vmap(torch.sum, in_dims=-1)(x), x.sum(0))
+    same(vmap(torch.mul, in_dims=(0, None))(x, 2.0), x * 2)
+    same(vmap(torch.mul, (None, 0))(x[0], y), y[:, None] * x[0])
+    same(vmap(torch.dot, in_dims=(0, 1))(x, x.t()), (x * x).sum(1))
+    same(vmap(lambda d: d["a"] * d["b"], in_dims=({"a": 0, "b": None},))({"a": y, "b": x[0]}), y[:, None] * x[0])
+    same(vmap(lambda pair: pair[0] + pair[1][0])([y, (y,)]), 2 * y)
+    same(vmap(lambda a, b=1: a * b)(y, b=3), 3 * y)
+
+
+def test_out_dims():
+    assert vmap(lambda a: a * 2, out_dims=1)(x).shape == (4, 3) and vmap(lambda a: a * 2, out_dims=-1)(x).shape == (4, 3)
+    doubled, sums = vmap(lambda a: (a * 2, a.sum()), out_dims=(1, 0))(x)
+    same(doubled, 2 * x.t())
+    same(sums, x.sum(1))
+    same(vmap(lambda a: {"sum": a.sum()})(x)["sum"], x.sum(1))
+    same(vmap(lambda a: torch.ones(2))(y), torch.ones(3, 2))  # what does not depend on the batch is repeated
+    same(vmap(lambda a: torch.ones(2), out_dims=None)(y), torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (ValueError, "must only return Tensors, got type <class 'int'>", lambda: vmap(lambda a: 3)(y)),
+        (ValueError, "Got in_dim=0 for an input but the input is of type <class 'int'>", lambda: vmap(torch.mul)(y, 3)),
+        (ValueError, r"Expected all tensors to have the same size in the mapped dimension, got sizes \[3, 2\]",
+         lambda: vmap(torch.mul)(y, x[:2])),
+        (ValueError, "got no inputs", lambda: vmap(lambda: 3)()),
+        (ValueError, "Got in_dim=2 for some input, but that input is a Tensor of dimensionality 2",
+         lambda: vmap(torch.sum, in_dims=2)(x)),
+        (ValueError, "dimensionality 0", lambda: vmap(torch.sum)(torch.tensor(3.0))),
+        (ValueError, "Expected at least one Tensor to vmap over", lambda: vmap(torch.mul, in_dims=(None, None))(y, y)),
+        (ValueError, "in_dims is not compatible with the structure of `inputs`", lambda: vmap(torch.mul, in_dims=(0,))(y, y)),
+        (ValueError, "expected `in_dims` to be int or a", lambda: vmap(torch.mul, in_dims=[0, 0])(y, y)),
+        (ValueError, "Got in_dim=0.5 for an input", lambda: vmap(torch.mul, in_dims=(0.5, 0))(y, y)),
+        (ValueError, "out_dims is not compatible", lambda: vmap(lambda a: (a, a), out_dims=(0, 0, 0))(y)),
+        (ValueError, "can not return a BatchedTensor when out_dim is None", lambda: vmap(lambda a: a, out_dims=None)(y)),
+        (IndexError, "Dimension out of range", lambda: vmap(lambda a: a, out_dims=3)(y)),
+        (RuntimeError, "Only allowed values for randomness", lambda: vmap(lambda a: a, randomness="x")(y)),
+        (ValueError, "chunk_size should be None or greater than 0", lambda: vmap(lambda a: a, chunk_size=0)(y)),
+        (RuntimeError, "data-dependent control flow", lambda: vmap(lambda a: a if a > 1 else -a)(y)),
+        (RuntimeError, r"calling .item\(\) on a Tensor", lambda: vmap(lambda a: a.item())(y)),
+        (RuntimeError, "dynamic shape", lambda: vmap(lambda a: a.nonzero())(x)),
+        (RuntimeError, "dynamic shape", lambda: vmap(lambda a: a[a > 0.2])(x)),
+        (RuntimeError, "inplace arithmetic|doesn't match the broadcast shape", lambda: vmap(lambda a: torch.zeros(4).add_(a))(x)),
+        (RuntimeError, "called random operation while in randomness error mode", lambda: vmap(lambda a: a + torch.rand(2))(y)),
+    ],
+)  # fmt: skip
+def test_refusals(error, message, call):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_chunks():
+    sizes = []
+
+    def call(each):
+        sizes.append(torch.func.debug_unwrap(each).shape[0])
+        return each * 2
+
+    same(vmap(call, chunk_size=2)(y), 2 * y)
+    assert sizes == [2, 1]
+
+
+def test_the_function_runs_once():
+    calls = []
+    vmap(lambda each: calls.append(each.shape) or each)(x)
+    assert calls == [(4,)]
+
+
+def test_a_batched_tensor_looks_like_one_member():
+    def look(each):
+        assert each.shape == (4,) and each.dim() == 1 and each.numel() == 4 and len(each) == 4 and each.size(0) == 4
+        assert each.dtype is torch.float32 and not each.requires_grad and isinstance(each, torch.Tensor)
+        return sum(each) * each.shape[0]
+
+    same(vmap(look)(x), x.sum(1) * 4)
+
+
+# --- vmap: operations, against a loop -----------------------------------------------------------------------------
+
+OPERATIONS = {
+    "arithmetic": lambda a: 2 / (a + 1) - a**2 + 2**a,
+    "comparison": lambda a: torch.where((a > 0) & (a < 1), a, -a),
+    "reductions": lambda a: a.sum(0) + a.mean() + a.prod(1)[:1] + a.amax() + a.logsumexp(0),
+    "with results": lambda a: a.max(0).values * a.max(0).indices,
+    "order": lambda a: a.flip(0).sort(1).values + a.argsort(0) + a.topk(2, 1).values.sum(),
+    "scans": lambda a: a.cumsum(0) + a.cumprod(-1) + a.cummax(1).values,
+    "statistics": lambda a: a.std() + a.var(0, unbiased=False) + a.median() + a.quantile(0.3),
+    "shapes": lambda a: a.t().reshape(2, -1).unsqueeze(0).expand(3, 2, 6).permute(2, 0, 1).flatten(),
+    "views": lambda a: a.view(-1)[1:7:2] + a.unbind(1)[2][:3] + a.diagonal()[:3] + a.unfold(1, 2, 2).sum(1)[:, 0],
+    "joining": lambda a: torch.cat([a, torch.zeros(1, 4)]).chunk(2)[1].sum() + torch.stack([a, a], 1).roll(1, 0),
+    "products": lambda a: a @ a.t() + torch.mm(a, torch.ones(4, 3)) + torch.einsum("ij,kj->ik", a, a) + torch.outer(a[0], a[1])[:3, :3],
+    "linear algebra": lambda a: torch.linalg.inv(a[:, :3] + 3 * torch.eye(3)) + torch.linalg.det(a[:, :3]) + a.norm(),
+    "types": lambda a: (a * 10).long() // 3 + a.double() + a.bool(),
+    "indexing": lambda a: a[[0, 2], 1:] + a[:, torch.tensor([2, 0, 1])][:2] + a[..., None, -1][:2] + a[None, 0, 1],
+    "scattering": lambda a: torch.zeros(3, 4).scatter_add(1, torch.tensor([[0, 0, 1, 1]] * 3), a).index_add(0, torch.tensor([1]), a[:1]),
+    "triangles": lambda a: a.tril() + a.triu(1) + torch.diag(a[0])[:3],
+    "constants": lambda a: a + torch.zeros_like(a) + a.new_ones(4) + torch.full_like(a, 2) + torch.arange(4.0),
+    "functions": lambda a: F.softmax(a, 1) + F.gelu(a) + F.layer_norm(a, (4,)) + F.pad(a, (1, 0))[:, 1:],
+    "losses": lambda a: F.mse_loss(a, a * 2) + F.cross_entropy(a, torch.tensor([0, 1, 3])) + F.kl_div(a, a.exp()),
+    "layers": lambda a: F.linear(a, torch.ones(4, 4)) + F.conv1d(a[None], torch.ones(3, 3, 1))[0] + F.avg_pool1d(a[None], 1)[0],
+    "images": lambda a: F.max_pool2d(F.conv2d(a[None, None], torch.ones(2, 1, 2, 2), padding=1), 2),
+    "norms": lambda a: F.batch_norm(a, None, None, training=True) + F.normalize(a, dim=1) + F.group_norm(a[None], 3)[0],
+    "complex": lambda a: torch.fft.fft(a).abs() + torch.view_as_real(torch.complex(a, a)).sum(-1),
+    "unary": lambda a: a.clamp(-0.5, 0.5) + a.abs().sqrt() + a.sign() + a.floor() + torch.special.erf(a) + a.nan_to_num(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations(name):
+    operation, batch = OPERATIONS[name], normal(5, 3, 4)
+    expected = torch.stack([operation(each) for each in batch])
+    same(vmap(operation)(batch), expected)
+    same(vmap(operation, in_dims=2, out_dims=-1)(batch.permute(1, 2, 0)), expected.movedim(0, -1))
+    same(vmap(vmap(operation))(batch.expand(2, 5, 3, 4)), expected.expand(2, *expected.shape))
+
+
+@pytest.mark.parametrize("name", [each for each in OPERATIONS if each not in ("comparison", "types", "order", "unary")])
+def test_derivatives_of_operations(name):
+    """A batch of gradients is the gradients of a batch."""
+    operation, batch = OPERATIONS[name], normal(4, 3, 4)
+    one = grad(lambda a: operation(a).sum() * 0.01)
+    expected = torch.stack([one(each) for each in batch])
+    same(vmap(one)(batch), expected)
+    same(grad(lambda all: vmap(operation)(all).sum() * 0.01)(batch), expected)
+
+
+def test_pairs_of_batched_and_plain():
+    a, b = normal(5, 2, 3), normal(5, 3, 2, seed=1)
+    same(vmap(torch.mm)(a, b), a @ b)
+    same(vmap(torch.mm, in_dims=(0, None))(a, b[0]), a @ b[0])
+    same(vmap(torch.mm, in_dims=(None, 0))(a[0], b), a[0] @ b)
+    same(vmap(torch.mv, in_dims=(None, 0))(a[0], normal(5, 3)), normal(5, 3) @ a[0].t())
+    image, weights = normal(1, 2, 4, 4), normal(3, 2, 2, 2, 2)
+    same(vmap(lambda w: F.conv2d(image, w))(weights), torch.stack([F.conv2d(image, w) for w in weights]))
+    same(vmap(vmap(torch.mul, in_dims=(None, 0)), in_dims=(0, None))(y, x[0]), torch.outer(y, x[0]))
+    thrice = vmap(vmap(vmap(lambda a, b, c: a * b + c, (None, None, 0)), (None, 0, None)), (0, None, None))
+    assert thrice(y, x[0], y[:2]).shape == (3, 4, 2)
+
+
+def test_indexing_by_batched_indices():
+    rows = torch.tensor([[0, 1], [1, 2], [3, 3]])
+    same(vmap(lambda a, i: a[i])(x, rows), x.gather(1, rows))
+    same(vmap(lambda a, i: a[i])(x, rows[:, 0]), x.gather(1, rows[:, :1])[:, 0])
+    same(vmap(lambda i: x[i])(rows % 3), x[rows % 3])
+    same(vmap(lambda i: x[:, i])(rows), x[:, rows].movedim(1, 0))
+    same(vmap(lambda a, i: a.gather(0, i))(x, rows), x.gather(1, rows))
+    same(vmap(lambda i: F.embedding(i, x))(rows % 3), x[rows % 3])
+    same(vmap(lambda i: F.one_hot(i, 4))(rows).float(), F.one_hot(rows, 4).float())
+    same(vmap(F.cross_entropy)(normal(3, 2, 4), rows), torch.stack([F.cross_entropy(a, b) for a, b in zip(normal(3, 2, 4), rows, strict=True)]))
+
+
+def test_writes():
+    def fill(a):
+        z = torch.zeros_like(a)
+        z[0] = a.sum()
+        view = z[1:]
+        view.copy_(a[1:] * 2)
+        view[-1] += 1
+        return z
+
+    same(vmap(fill)(x), torch.stack([fill(each) for each in x]))
+    given = x.clone()
+    vmap(lambda a: a.mul_(2))(given)
+    same(given, 2 * x)  # written where it is
+
+    def shifted(a, i):
+        b = a.clone()
+        b[1:] += a[:-1]
+        b[i] = 7
+        return b
+
+    index = torch.tensor([0, 3, 1])
+    same(vmap(shifted)(x, index), torch.stack([shifted(a, i) for a, i in zip(x, index, strict=True)]))
+
+
+def test_randomness():
+    torch.manual_seed(0)
+    apart = vmap(lambda a: torch.rand(2) + a * 0, randomness="different")(y)
+    assert apart.shape == (3, 2) and not torch.equal(apart[0], apart[1])
+    shared = vmap(lambda a: torch.randn(2) + a * 0, randomness="same")(y)
+    assert torch.equal(shared[0], shared[1])
+    for call in (torch.rand_like, torch.bernoulli, F.dropout, lambda a: a.clone().normal_(), lambda a: torch.randperm(5)):
+        many = vmap(call, randomness="different")(torch.full((6, 50), 0.5))
+        assert many.shape[0] == 6 and not torch.equal(many[0], many[1])
+    dropped = vmap(lambda a: F.dropout(a), randomness="same")(torch.ones(3, 50))
+    assert torch.equal(dropped[0], dropped[1])
+    same(vmap(lambda a: F.dropout(a, training=False))(x), x)
+
+
+# --- derivatives --------------------------------------------------------------------------------------------------
+
+
+def test_grad():
+    same(grad(torch.sin)(torch.tensor(0.5)), torch.tensor(0.5).cos())
+    same(grad(grad(grad(torch.sin)))(torch.tensor(1.0)), -torch.tensor(1.0).cos())
+    first, second = grad(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y + 1)
+    same(first, (y + 1) ** 2)
+    same(second, 2 * y * (y + 1))
+    same(grad(lambda a, b: (a * b).sum(), argnums=1)(y, y), y)
+    same(grad(lambda d: (d["a"] * d["b"]).sum())({"a": y, "b": 2 * y})["a"], 2 * y)
+    gradient, aux = grad(lambda a: (a.sum(), a * 2), has_aux=True)(y)
+    same(aux, 2 * y)
+    gradient, (value, aux) = grad_and_value(lambda a: ((a * a).sum(), a * 2), has_aux=True)(y)
+    same(gradient, 2 * y)
+    assert value.item() == 5 and not gradient.requires_grad and not value.requires_grad
+    unused, _ = grad(lambda a, b: b.sum(), argnums=(0, 1))(y, y)
+    same(unused, torch.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ("to return a scalar Tensor, got tensor with 1 dims", lambda: grad(lambda a: a)(y)),
+        ("to return a Tensor, got <class 'float'>", lambda: grad(lambda a: 3.0)(y)),
+        ("Got argnum=2, but only 1 positional inputs", lambda: grad(lambda a: a.sum(), argnums=2)(y)),
+        ("output of function f should be a tuple: \\(output, aux\\)", lambda: grad(lambda a: a.sum(), has_aux=True)(y)),
+        ("All outputs of f must be floating-point or complex", lambda: vjp(lambda a: a.long(), y)),
+        ("only tensors, got unsupported type <class 'int'>", lambda: vjp(lambda a: 3, y)),
+        ("Expected pytree structure of cotangents", lambda: vjp(lambda a: (a, a), y)[1](y)),
+        ("Expected primals to be a tuple", lambda: jvp(torch.sin, y, y)),
+        ("Expected primals and tangents to have the same python structure", lambda: jvp(torch.sin, (y,), (y, y))),
+        ("The output of f is independent of the inputs", lambda: jvp(lambda a: torch.ones(2), (y,), (y,), strict=True)),
+        ("`chunk_size` should be greater than 0", lambda: jacrev(torch.sin, chunk_size=0)),
+        ("jacrev: Expected all inputs to be real", lambda: jacrev(torch.sin)(y.to(torch.complex64))),
+        ("received invalid argument for remove=x", lambda: functionalize(lambda a: a, remove="x")),
+    ],
+)
+def test_refusals_of_derivatives(message, call):
+    with pytest.raises((RuntimeError, ValueError), match=message):
+        call()
+
+
+def test_no_grad_inside_and_outside():
+    def half_constant(a):
+        with torch.no_grad():
+            b = a**2
+        return (a * b).sum()
+
+    same(grad(half_constant)(y), y**2)
+    same(grad(lambda a: (a * a.detach()).sum())(y), y)
+    with torch.no_grad():
+        same(grad(lambda a: (a**2).sum())(y), 2 * y)
+
+
+def test_vjp_and_jvp():
+    value, pull = vjp(torch.sin, y)
+    same(value, y.sin())
+    same(pull(y)[0], y * y.cos())
+    same(pull(y)[0], y * y.cos())  # as often as wanted
+    same(vjp(lambda a: (a, a * 2), y)[1]((y, y))[0], 3 * y)
+    assert len(vjp(torch.mul, y, y)[1](y)) == 2
+    value, pull, aux = vjp(lambda a: (a * 2, a * 3), y, has_aux=True)
+    same(aux, 3 * y)
+    value, tangent = jvp(torch.mul, (y, y + 1), (torch.ones(3), y))
+    same(tangent, y + 1 + y * y)
+    same(jvp(lambda a: torch.ones(2), (y,), (y,))[1], torch.zeros(2))
+    same(jvp(lambda a: (a * 2, a * 3), (y,), (y,), has_aux=True)[2], 3 * y)
+    same(jvp(lambda a: jvp(lambda b: b**3, (a,), (torch.ones(3),))[1], (y,), (torch.ones(3),))[1], 6 * y)
+    value, push = linearize(torch.sin, y)
+    same(value, y.sin())
+    same(push(y), y * y.cos())
+    same(push(2 * y), 2 * y * y.cos())
+
+
+def test_jacobians():
+    w = normal(2, 3)
+    for jacobian in (jacrev, jacfwd):
+        same(jacobian(lambda a: w @ a)(y), w)
+        squares, total = jacobian(lambda a: (a**2, a.sum()))(y)
+        same(squares, torch.diag(2 * y))
+        same(total, torch.ones(3))
+        first, second = jacobian(torch.mul, argnums=(0, 1))(y, 2 * y)
+        same(first, torch.diag(2 * y))
+        same(second, torch.diag(y))
+        same(jacobian(lambda a: (a**2, a), has_aux=True)(y)[1], y)
+        same(jacobian(jacobian(lambda a: a**3))(y)[1, 1], torch.tensor([0.0, 6, 0]))
+        same(vmap(jacobian(torch.sin))(x)[1], torch.diag(x[1].cos()))
+        same(jacobian(vmap(torch.sum))(x), torch.eye(3)[:, :, None].expand(3, 3, 4))
+        assert jacobian(lambda a: a.sum(0))(x).shape == (4, 3, 4)
+    same(jacrev(torch.sin, chunk_size=2)(y), torch.diag(y.cos()))
+    same(jacrev(lambda d: d["a"] * 2)({"a": y})["a"], 2 * torch.eye(3))
+
+
+def test_hessians():
+    expected = torch.diag(6 * y)
+    cube = lambda a: (a**3).sum()  # noqa: E731
+    for each in (hessian(cube), jacrev(jacrev(cube)), jacfwd(jacfwd(cube)), jacrev(jacfwd(cube)), jacfwd(grad(cube))):
+        same(each(y), expected)
+    same(vmap(hessian(cube))(x)[2], torch.diag(6 * x[2]))
+    blocks = hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y + 1)
+    same(blocks[0][0], torch.zeros(3, 3))
+    same(blocks[1][0], torch.diag(2 * (y + 1)))
+    rosenbrock = lambda a: (100 * (a[1:] - a[:-1] ** 2) ** 2 + (1 - a[:-1]) ** 2).sum()  # noqa: E731
+    found = hessian(rosenbrock)(y)
+    same(found, torch.autograd.functional.hessian(rosenbrock, y))
+    same(found, found.t())
+
+
+def test_compositions():
+    same(grad(lambda w: vmap(grad(lambda a: (a * w).sin()))(y).sum())(torch.tensor(2.0)),
+         sum((each * 2).cos() - 2 * each * (each * 2).sin() for each in y))  # fmt: skip
+    same(vmap(lambda a, t: jvp(torch.sin, (a,), (t,))[1])(x, x), x * x.cos())
+    same(vmap(lambda a: vjp(torch.sin, a)[1](a)[0])(x), x * x.cos())
+    same(jvp(grad(lambda a: (a**3).sum()), (y,), (torch.ones(3),))[1], 6 * y)  # a Hessian-vector product
+    same(vmap(lambda v: jvp(grad(lambda a: (a**3).sum()), (y,), (v,))[1])(torch.eye(3)), torch.diag(6 * y))
+
+
+def test_with_the_tape_outside():
+    q = torch.tensor(2.0, requires_grad=True)
+    inner = grad(lambda a: a**2 * q**2)(torch.tensor(3.0))
+    assert torch.autograd.grad(inner, q)[0].item() == 24
+    outer = grad(lambda a: a**3)(q)
+    assert outer.requires_grad and torch.autograd.grad(outer, q)[0].item() == 12
+    w = normal(3, 4).requires_grad_()
+    vmap(torch.dot)(w, x).sum().backward()
+    same(w.grad, x)
+    assert q.grad is None
+
+
+def test_derivatives_inside_a_batch_of_the_tape():
+    """``autograd.grad`` with a batch of weights, and vmap over it."""
+    w = normal(4).requires_grad_()
+    out = w**2
+    rows = vmap(lambda v: torch.autograd.grad(out, w, v, retain_graph=True)[0])(torch.eye(4))
+    same(rows, torch.diag(2 * w.detach()))
+
+
+# --- modules ------------------------------------------------------------------------------------------------------
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.second = torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2)
+        self.register_buffer("scale", torch.tensor(2.0))
+
+    def forward(self, x, *, power=1):
+        return self.second(torch.tanh(self.norm(self.first(x)) * self.scale)) ** power
+
+
+def test_functional_call():
+    model = Net().eval()
+    state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    zeros = {name: torch.zeros_like(each) for name, each in state.items()}
+    same(functional_call(model, {}, (x,)), model(x))
+    same(functional_call(model, zeros | {"second.bias": torch.ones(2)}, x), torch.ones(3, 2))
+    same(functional_call(model, [{"scale": torch.tensor(2.0)}, {"second.bias": torch.ones(2)}], (x,), {"power": 2}),
+         (model(x) - model.second.bias + 1) ** 2)  # fmt: skip
+    assert all(model.state_dict()[name].equal(each) for name, each in state.items())  # as before
+    with pytest.raises((KeyError, ValueError, RuntimeError, AttributeError)):
+        functional_call(model, {"nothing": torch.ones(1)}, (x,), strict=True)
+
+    def loss(parameters):
+        return functional_call(model, parameters, (x,)).pow(2).mean()
+
+    parameters = {name: each.detach() for name, each in model.named_parameters()}
+    gradients = grad(loss)(parameters)
+    model(x).pow(2).mean().backward()
+    for name, each in model.named_parameters():
+        same(gradients[name], each.grad)
+
+
+def test_gradients_per_sample():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    images, labels = normal(5, 1, 4, 4), torch.tensor([0, 1, 2, 1, 0])
+    parameters = {name: each.detach() for name, each in model.named_parameters()}
+
+    def loss(parameters, image, label):
+        return F.cross_entropy(functional_call(model, parameters, (image[None],)), label[None])
+
+    found = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, images, labels)
+    for number in range(5):
+        model.zero_grad()
+        F.cross_entropy(model(images[number : number + 1]), labels[number : number + 1]).backward()
+        for name, each in model.named_parameters():
+            same(found[name][number], each.grad)
+
+
+def test_ensembles():
+    models = [Net().eval() for _ in range(4)]
+    parameters, buffers = stack_module_state(models)
+    assert parameters["first.weight"].shape == (4, 8, 4) and parameters["first.weight"].requires_grad
+    found = vmap(lambda p, b: functional_call(models[0], (p, b), (x,)))(parameters, buffers)
+    same(found, torch.stack([each(x) for each in models]))
+    with pytest.raises(RuntimeError, match="at least one model"):
+        stack_module_state([])
+    with pytest.raises(RuntimeError, match="same class"):
+        stack_module_state([models[0], torch.nn.Linear(1, 1).eval()])
+    with pytest.raises(RuntimeError, match="same training/eval mode"):
+        stack_module_state([models[0], Net()])
+
+
+def test_batch_norm_without_running_statistics():
+    model = Net()
+    assert replace_all_batch_norm_modules_(model) is model
+    assert model.norm.running_mean is None and not model.norm.track_running_stats
+    vmap(model)(normal(2, 3, 4))
+
+
+def test_functionalize():
+    same(functionalize(lambda a: a.clone().add_(1))(y), y + 1)
+
+
+def test_rearrange():
+    batch = normal(2, 3, 4, 6)
+    rearrange = torch.func.rearrange
+    same(rearrange(batch, "b c h w -> b (h w) c"), batch.permute(0, 2, 3, 1).reshape(2, 24, 3))
+    same(rearrange(batch, "b c (h i) (w j) -> (b i j) c h w", i=2, j=3), batch.reshape(2, 3, 2, 2, 2, 3).permute(0, 3, 5, 1, 2, 4).reshape(12, 3, 2, 2))
+    same(rearrange(batch, "b ... w -> w b ..."), batch.permute(3, 0, 1, 2))
+    with pytest.raises(ValueError):
+        rearrange(batch, "a b -> b a")

@@ -1,0 +1,286 @@
+"""Writing in place while the graph is recorded, and what becomes of tensors that nodes have saved."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau as torch
+from flambeau.autograd import graph
+
+
+def leaf(*sizes):
+    return torch.ones(*sizes, requires_grad=True)
+
+
+def noted(log, name, replace):
+    """A hook that writes its name into a log."""
+
+    def hook(*args):
+        log.append(name)
+        return replace(*args)
+
+    return hook
+
+
+# --- in place -----------------------------------------------------------------------------------------------------
+
+
+def test_leaves_refuse():
+    for match, wrong in {
+        "a leaf Variable that requires grad is being used in an in-place operation": lambda: leaf(3).add_(1),
+        "a view of a leaf Variable that requires grad is being used in an in-place": lambda: leaf(3)[1:].mul_(2),
+        "a leaf Variable that requires grad": lambda: leaf(3).t_(),
+        "a view of a leaf Variable that requires grad": lambda: leaf(3).expand(2, 3).add_(1),
+    }.items():
+        with pytest.raises(RuntimeError, match=match):
+            wrong()
+    x = leaf(3)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable|a leaf Variable"):
+        x[0] = 1
+    assert x.tolist() == [1, 1, 1] and x._version == 0
+
+
+def test_saved_values_are_guarded():
+    x = leaf(2)
+    y = x.exp()
+    y.mul_(2)
+    with pytest.raises(
+        RuntimeError,
+        match=r"\[torch.FloatTensor \[2\]\], which is output 0 of Exp, is at version 1; expected version 0 instead",
+    ):
+        y.sum().backward()
+    y = x * x
+    with torch.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[2\]\] is at version 1; expected version 0"):
+        y.sum().backward()
+    y = x * x
+    x.data.add_(1)  # goes unseen
+    y.sum().backward()
+    assert x.grad.tolist() == [6, 6]
+
+
+def test_views_share_their_version():
+    x = torch.zeros(4)
+    view, other = x[:2], x.detach()
+    view.add_(1)
+    assert x._version == view._version == other._version == 1
+    x.data.add_(1)
+    assert x._version == 1
+    graph.increment_version(x)
+    assert view._version == 2
+    w = leaf(2)
+    y = w * view
+    x[3] = 5  # another part of the same memory
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_tracked_writes():
+    def gradients(call, *sizes):
+        inputs = [leaf(size) for size in sizes]
+        call(*inputs).sum().backward()
+        return [None if each.grad is None else each.grad.tolist() for each in inputs]
+
+    def multiply(x, w):
+        y = x * 2
+        y.mul_(w)  # the rule needs what was there before
+        return y
+
+    def assign(x, w):
+        y = torch.zeros(3)
+        y[1] = x[0] * 2
+        y[2:] = w
+        return y
+
+    def masked(x, w):
+        y = x * 1
+        y[torch.tensor([True, False, True])] += w * 3
+        return y
+
+    def overwritten(x, w):
+        y = x * 2
+        y.copy_(w)
+        return y
+
+    def zeroed(x):
+        y = x * 2
+        y.zero_()
+        return y + x
+
+    assert gradients(multiply, 2, 2) == [[2, 2], [2, 2]]
+    assert gradients(assign, 2, 1) == [[2, 0], [1]]
+    assert gradients(masked, 3, 2) == [[1, 1, 1], [3, 3]]
+    assert gradients(overwritten, 2, 2) == [[0, 0], [1, 1]]
+    assert gradients(zeroed, 2) == [[1, 1]]
+    assert gradients(lambda x: (x * 1).pow_(3), 2) == [[3, 3]]
+    assert gradients(lambda x: (x * 1).clamp_(max=0.5), 2) == [[0, 0]]
+    assert gradients(lambda x, w: (x * 1).addcmul_(w, w), 2, 2) == [[1, 1], [2, 2]]
+    assert gradients(lambda x: (x * 1).unsqueeze_(0).squeeze_().mul_(3), 2) == [[3, 3]]
+
+
+def test_shape_changing_writes():
+    x = leaf(2, 3)
+    y = x * 1
+    y.t_()
+    assert y.shape == (3, 2)
+    (y * torch.arange(6.0).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 4], [1, 3, 5]]
+    with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+        (x * 1).resize_(2)
+
+
+def test_writes_through_views():
+    x = leaf(4)
+    y = x * 1
+    view, sibling = y[1:3], y[2:]
+    inner = view[0]
+    view.mul_(5)
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"
+    (y.sum() + inner * 10 + sibling.sum()).backward()
+    assert x.grad.tolist() == [1, 5 + 50, 5 + 5, 1 + 1]
+
+    x.grad = None
+    y = x * 1
+    inner = y[1:3][0]
+    y.mul_(5)  # seen by views made before
+    (inner * 10).backward()
+    assert x.grad.tolist() == [0, 50, 0, 0]
+
+
+def test_a_chain_of_views_and_writes():
+    """Against the same program out of place."""
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    y = x * 1
+    y.t()[1:3].view(2, 3)[0].mul_(x[:, 0])
+    y[:, 2] += y[:, 1].clone()
+    y.flatten()[5:7].exp_() if y.flatten().data_ptr() == y.data_ptr() else None
+    y.backward(torch.ones(3, 4))
+
+    z = x.detach().clone().requires_grad_()
+    columns = list((z * 1).unbind(1))
+    columns[1] = columns[1] * z[:, 0]
+    columns[2] = columns[2] + columns[1]
+    flat = torch.stack(columns, 1).reshape(-1)
+    whole = torch.cat([flat[:5], flat[5:7].exp(), flat[7:]])
+    whole.sum().backward()
+    assert torch.equal(y.flatten(), whole) and torch.allclose(x.grad, z.grad)
+
+
+def test_which_views_may_be_written():
+    x = leaf(4)
+    with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and is being modified inplace"):
+        (x * 1).unbind(0)[0].add_(1)
+    y = x * 1
+    with torch.no_grad():
+        view = y[1:]
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+        view.add_(1)
+    with torch.no_grad():
+        view.add_(1)  # allowed: no history is wanted
+        y.chunk(2)[0].add_(1)
+    assert y.tolist() == [2, 3, 2, 2]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        torch.ones(3).expand(2, 3).add_(1)
+    base = torch.zeros(4)
+    base[1:3].add_(x[1:3])  # a plain base becomes tracked
+    assert base.requires_grad
+    base.sum().backward()
+    assert x.grad.tolist() == [0, 1, 1, 0]
+
+
+def test_failed_writes_change_nothing():
+    x = leaf(2)
+    y = x * 2
+    before = y.grad_fn, y._version
+    for error, message, write in [
+        (RuntimeError, r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]", lambda: y.add_(torch.ones(3, 2))),
+        (IndexError, "too many indices for tensor of dimension 1", lambda: y.__setitem__((slice(5), 0), 1)),
+        (IndexError, "index 5 is out of bounds for dimension 0 with size 2", lambda: y.__setitem__(5, 1)),
+        (RuntimeError, "shape mismatch|expanded size", lambda: y.__setitem__(slice(None), torch.ones(3))),
+        (RuntimeError, "result type", lambda: y.add_(torch.ones(2, dtype=torch.complex64))),
+        (RuntimeError, "expanded size of the tensor", lambda: y.copy_(torch.ones(3))),
+    ]:
+        with pytest.raises(error, match=message):
+            write()
+    assert (y.grad_fn, y._version) == before and y.tolist() == [2, 2]
+
+
+def test_detached_memory_is_shared():
+    x = leaf(3)
+    x.detach().add_(1)
+    assert x.tolist() == [2, 2, 2] and x._version == 1
+    x.data = torch.zeros(5)
+    assert x.shape == (5,) and x.requires_grad and x.is_leaf
+
+
+
+# --- saved tensors ------------------------------------------------------------------------------------------------
+
+
+def test_saved_tensor_hooks():
+    x = leaf(3)
+    with graph.saved_tensors_hooks(lambda t: (t * 1.0, "packed"), lambda packed: packed[0] * 10):
+        y = x * x
+    z = y * y  # outside
+    assert y.grad_fn._saved_self.tolist() == [10, 10, 10]
+    z.sum().backward()
+    assert x.grad.tolist() == [40, 40, 40]
+
+
+def test_saved_tensor_hooks_nest_and_serve_second_orders():
+    x = leaf(3)
+    log = []
+    with (
+        graph.saved_tensors_hooks(noted(log, "outer", lambda t: t), lambda t: t),
+        graph.saved_tensors_hooks(noted(log, "inner", lambda t: t.detach().clone()), lambda t: t),
+    ):
+        y = x.exp()
+    assert set(log) == {"inner"}
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert torch.allclose(first, x.exp()) and torch.allclose(second, x.exp())
+
+
+def test_wrong_saved_tensor_hooks():
+    x = leaf(3)
+    with (
+        graph.saved_tensors_hooks(lambda t: t.add_(1), lambda t: t),
+        pytest.raises(RuntimeError, match="A saved tensor pack hook is modifying its input in place"),
+    ):
+        x.detach() * x
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: 3):
+        y = x * x
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor but got result of type int"):
+        y.sum().backward()
+    with (
+        graph.disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+        graph.save_on_cpu(),
+    ):
+        pass
+    x = leaf(3)
+    y = x * x
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t * 2, lambda t: t)
+    with pytest.raises(RuntimeError, match="hooks have already been set"):
+        y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3, 3]
+
+
+def test_save_on_cpu():
+    x = leaf(3)
+    with graph.save_on_cpu():
+        y = (x * x).exp()
+    y.sum().backward()
+    assert torch.allclose(x.grad, 2 * y.detach())
+
+
+def test_mutation_of_saved_tensors():
+    x = leaf(3)
+    with graph.allow_mutation_on_saved_tensors():
+        y = x * 2
+        z = y * y
+        y.mul_(3)
+        z.sum().backward()
+    assert x.grad.tolist() == [8, 8, 8]

@@ -1,0 +1,130 @@
+"""Plugins as they are found and loaded: what is wrong with one is said by name, and harms nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOOD = """
+import numpy
+from flambeau.backend import Backend, hookimpl
+class Mine(Backend):
+    name = device_type = "mine"
+    xp, array_type, mutable = numpy, numpy.ndarray, False
+@hookimpl
+def flambeau_backend(name):
+    return Mine() if name == "mine" else None
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Callable[..., str]:
+    """Install a plugin ``mine`` made of this code, run flambeau on an argument list, and return what it said."""
+
+    def install_and_run(code: str, *args: str, group: str = "flambeau.backends", check: bool = True, **variables: str) -> str:
+        info = tmp_path / "flambeau_mine-2.5.dist-info"
+        info.mkdir(exist_ok=True)
+        info.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: flambeau-mine\nVersion: 2.5\n"
+                                             "Requires-Dist: array-of-mine>=7\nRequires-Dist: pytest; extra == 'test'\n")  # fmt: skip
+        info.joinpath("entry_points.txt").write_text(f"[{group}]\nmine = flambeau_of_mine\n")
+        tmp_path.joinpath("flambeau_of_mine.py").write_text(code)
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "", **variables}
+        done = subprocess.run([sys.executable, *(args or ("-c", USE))], env=environment, capture_output=True, text=True)
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    return install_and_run
+
+
+USE = """
+import flambeau as torch
+x = torch.ones(2, device="mine", requires_grad=True)
+(x * 3).sum().backward()
+print(x.device, x.grad.tolist())
+"""
+
+
+def test_a_good_one_works(plugin: Callable[..., str]) -> None:
+    assert plugin(GOOD) == "mine:0 [3.0, 3.0]\n"
+
+
+def test_it_is_listed_but_not_imported(plugin: Callable[..., str]) -> None:
+    listed = plugin("raise SystemError('imported')", "-m", "flambeau", "backends")
+    assert "  mine       flambeau_of_mine (flambeau-mine 2.5)\n" in listed and "* numpy " in listed
+    assert plugin("raise SystemError('imported')", "-c", "import flambeau; print(flambeau.ones(1))") == "tensor([1.])\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import a_library_that_is_not_there",
+         "could not be imported: ModuleNotFoundError: No module named 'a_library_that_is_not_there'; it needs array-of-mine>=7"),
+        ("from flambeau.backend import SomethingOfTheFuture", "could not be imported: ImportError: cannot import name 'Something"),
+        ("1 / 0", "could not be imported: ZeroDivisionError: division by zero"),
+        ("", "'mine' gives no backend of that name"),
+        (GOOD.replace("return Mine() if", "return 'mine' if"), "'mine' gives a str, not a flambeau.backend.Backend"),
+        (GOOD.replace("(name)", "(name, version)"), "'mine' was made for another version of flambeau: Plugin 'mine' for hook"),
+        (GOOD.replace("@hookimpl", "@hookimpl\ndef flambeau_new(name): pass\n@hookimpl"),
+         "'mine' was made for another version of flambeau: unknown hook 'flambeau_new' in plugin"),
+        (GOOD.replace("xp, array_type,", "_x, _y,"), "the backend of flambeau plugin 'mine' has no xp, array_type"),
+        (GOOD.replace('"mine"\n', '"cuda"\n'), "'mine' wants devices of type 'cuda', which are those of the cupy backend"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("selected", [True, False])
+def test_what_is_wrong_is_said_by_name(plugin: Callable[..., str], code: str, said: str, selected: bool) -> None:
+    use = "import flambeau; flambeau.ones(1)" if selected else "import flambeau; flambeau.backend.find('mine')"
+    found = plugin(code, "-c", use, check=False, FLAMBEAU_BACKEND="mine" if selected else "")
+    assert found.splitlines()[-1].startswith("RuntimeError: ") and said in found and "flambeau plugin 'mine'" in found
+
+
+def test_a_broken_one_takes_nothing_else_down(plugin: Callable[..., str]) -> None:
+    found = plugin("1 / 0", "-c", "import flambeau; print(flambeau.ones(1))", group="flambeau.plugins")
+    assert "UserWarning: flambeau plugin 'mine' (flambeau-mine 2.5) could not be imported: ZeroDivisionError" in found
+    assert "tensor([1.])" in found
+
+
+def test_a_kernel_pack(plugin: Callable[..., str]) -> None:
+    code = """
+from flambeau.backend import hookimpl
+@hookimpl
+def flambeau_kernels(backend):
+    return {"exp": lambda array: array + 40} if backend.name == "numpy" else None
+@hookimpl
+def flambeau_report_header():
+    return "the pack of mine"
+"""
+    use = "import flambeau, flambeau.env; print(flambeau.zeros(2).exp().tolist()); print(flambeau.env.report())"
+    found = plugin(code, "-c", use, group="flambeau.plugins")
+    assert found.startswith("[40.0, 40.0]\n") and "the pack of mine" in found
+    assert plugin(code, "-c", use, group="flambeau.plugins", FLAMBEAU_PLUGINS="").startswith("[1.0, 1.0]\n")
+
+
+def test_plugins_can_be_left_out(plugin: Callable[..., str]) -> None:
+    listing = ("-m", "flambeau", "backends")
+    assert "mine" in plugin(GOOD, *listing, FLAMBEAU_PLUGINS="other, mine")
+    for names in ("", "other"):
+        assert "mine" not in plugin(GOOD, *listing, FLAMBEAU_PLUGINS=names)
+    found = plugin(GOOD, "-c", "import flambeau; flambeau.ones(1)", check=False, FLAMBEAU_PLUGINS="", FLAMBEAU_BACKEND="mine")
+    assert "unknown flambeau backend 'mine'; installed: cupy, numpy (FLAMBEAU_PLUGINS leaves out all others)." in found
+
+
+def test_the_conformance_kit_on_an_installed_backend(plugin: Callable[..., str]) -> None:
+    found = plugin(GOOD, "-m", "flambeau", "conformance", "mine", "creation", "autograd")
+    rows = [line.split() for line in found.splitlines()]
+    assert rows[0] == ["family", "passed", "failed", "seconds"]
+    assert [row[:1] + row[2:3] for row in rows[1:]] == [["creation", "0"], ["autograd", "0"], ["all", "0"]]
+
+
+def test_the_conformance_kit_finds_what_is_wrong(plugin: Callable[..., str]) -> None:
+    code = GOOD + "Mine.kernels = {'exp': lambda array: array + 1, 'neg': lambda array: numpy.negative(array, out=array)}\n"
+    found = plugin(code, "-W", "ignore", "-m", "flambeau", "conformance", "mine", "pointwise", check=False)
+    failed = [line for line in found.splitlines() if line.startswith("FAILED ")]
+    for name in ("exp", "neg"):
+        assert any(line.startswith(f"FAILED {name} [pointwise-") and line.count(": ") for line in failed), found
+    assert not any(line.startswith("FAILED sin ") for line in failed)

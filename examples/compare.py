@@ -2,7 +2,9 @@
 
     python examples/compare.py
 
-Both are given the seed and nothing else: initial weights, the order of the digits and the dropout masks come out the same.
+Both are given the seed and nothing else: initial weights, the order of the images and the dropout masks come out the same.
+The two round differently in the last digit, and no layer here turns that into a jump; where a maximum is taken of two numbers
+that are all but equal, PyTorch and PyTorch with its first weights off by one in the seventh digit part just as far.
 """
 
 import argparse
@@ -15,8 +17,8 @@ def losses(torch, steps, seed):
     images = torch.rand(512, 1, 16, 16)
     labels = torch.randint(0, 10, (512,))
     model = nn.Sequential(
-        nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(1, 8, 3), nn.GELU(), nn.AvgPool2d(2),
+        nn.Conv2d(8, 16, 3, bias=False), nn.BatchNorm2d(16), nn.SiLU(), nn.AvgPool2d(2),
         nn.Flatten(), nn.Dropout(0.25), nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10),
     )  # fmt: skip
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

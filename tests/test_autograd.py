@@ -119,6 +119,21 @@ def test_inputs():
         torch.autograd.grad(leaf(2).sum(), [])
 
 
+def test_inputs_that_are_no_leaves_keep_their_gradient():
+    x = leaf(2)
+    y = x * 2
+    y.retain_grad()
+    (y * 3).sum().backward(inputs=[y])
+    assert y.grad.tolist() == [3, 3] and x.grad is None
+    z = x * 2
+    (z * 3).sum().backward(inputs=[z], retain_graph=True)
+    assert z.retains_grad and z.grad.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        (z * 3).sum().backward(inputs=[torch.ones(2)])
+    with pytest.warns(UserWarning, match=r"Using backward\(\) with create_graph=True will create a reference cycle"):
+        leaf(()).pow(2).backward(create_graph=True)
+
+
 def test_grad_of_what_was_not_used():
     x, other = leaf(4), leaf(2)
     first, second = x.split(2)
@@ -305,6 +320,44 @@ def test_wrong_hooks():
         torch.ones(2).register_hook(print)
     with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
         (x * 2).register_post_accumulate_grad_hook(print)
+
+
+def test_what_hooks_of_nodes_return():
+    def run(before=None, after=None):
+        x = leaf(2)
+        y = x.exp().exp()
+        if before:
+            y.grad_fn.register_prehook(before)
+        if after:
+            y.grad_fn.register_hook(after)
+        y.sum().backward()
+        return x.grad
+
+    for error, message, given in [
+        (TypeError, "expected tuple, but hook returned 'int'", 3),
+        (TypeError, "expected tuple, but hook returned 'Tensor'", torch.ones(2)),
+        (TypeError, "expected Variable, but hook returned 'int'", (5,)),
+        (RuntimeError, r"returned an incorrect number of values \(got 2, but expected 1\)", (torch.ones(2), torch.ones(2))),
+        (RuntimeError, "has changed the size of value", (torch.ones(5),)),
+        (RuntimeError, "has changed the type of value", (torch.ones(2, dtype=torch.float64),)),
+    ]:
+        for options in ({"before": lambda *args, given=given: given}, {"after": lambda *args, given=given: given}):
+            with pytest.raises(error, match=message):
+                run(**options)
+    assert run(before=lambda grads: (None,)) is None and run(after=lambda *grads: (None,)) is None
+    x = leaf(2)
+    for error, given in ((RuntimeError, torch.ones(2)), (TypeError, 3)):
+        with x.register_post_accumulate_grad_hook(lambda p, given=given: given), pytest.raises(error):
+            (x * 2).sum().backward()
+
+
+def test_hooks_of_nodes_see_what_is_missing():
+    seen = []
+    x = leaf(4)
+    first, _ = x.split(2)
+    first.grad_fn.register_hook(lambda inputs, outputs: seen.append([each is None for each in (*inputs, *outputs)]))
+    first.sum().backward()
+    assert seen == [[False, False, True]] and x.grad.tolist() == [1, 1, 0, 0]
 
 
 def test_hooks_may_write_into_the_gradient():
@@ -502,9 +555,35 @@ def test_inference_tensors():
     }.items():
         with pytest.raises(RuntimeError, match=match):
             wrong()
-    assert not x.clone().is_inference()
+    assert not x.clone().is_inference() and not copy.deepcopy(x).is_inference()
     with torch.inference_mode(False):
         assert not torch.ones(2).is_inference()
+
+
+def test_views_and_inference_mode():
+    with torch.inference_mode():
+        x = torch.ones(4)
+    for view in (x[1:], x.view(2, 2), x.split(2)[0], x.detach()):
+        assert view.is_inference()
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            view.zero_()
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            leaf(()) * view
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        torch.add(x, 1, out=x)
+    with torch.inference_mode():
+        x[1:].add_(1)
+        assert x.tolist() == [1, 2, 2, 2] and x.requires_grad_().requires_grad
+    normal = torch.zeros(3)
+    tracked = leaf(3) * 1
+    with torch.inference_mode():
+        views = normal[1:], tracked[1:]
+        views[0].add_(1)
+        with torch.enable_grad():
+            assert torch.is_grad_enabled() and not (leaf(2) * 2).requires_grad
+    assert normal.tolist() == [0, 1, 1] and normal._version == 1 and not views[0].is_inference()
+    with pytest.raises(RuntimeError, match="A view was created in inference mode and is being modified inplace in normal mode"):
+        views[1].add_(1)
 
 
 
@@ -725,6 +804,22 @@ def test_backward_in_threads_over_one_graph():
     in_threads(4, work)
     for number, each in enumerate(found):
         assert torch.allclose(each, number * x.detach().exp())
+
+
+def test_transforms_in_threads():
+    """Each thread has its own batches and tangents; one thread inside an operation does not hide them from another."""
+    x = torch.arange(3.0)
+    start = threading.Barrier(4)
+
+    def work(number):
+        start.wait()
+        for _ in range(25):
+            value, tangent = torch.func.jvp(lambda a: torch.func.jvp(torch.sin, (a,), (x,))[1] * a, (x,), (torch.ones(3),))
+            assert torch.allclose(value, x * x * x.cos()) and torch.allclose(tangent, x * x.cos() - x * x * x.sin())
+            rows = torch.vmap(lambda a: torch.vmap(lambda b: a * b)(x))(x + number)
+            assert torch.equal(rows, torch.outer(x + number, x))
+
+    in_threads(4, work)
 
 
 def test_modes_hooks_and_levels_belong_to_a_thread():

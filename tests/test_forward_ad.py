@@ -81,6 +81,10 @@ def test_arithmetic():
         assert both(x @ x) == (14, 12)
         with torch.no_grad():
             assert both(x * 2) == ([2, 4, 6], [2, 2, 2])  # no_grad is about the other mode
+        with torch.inference_mode():
+            assert both(x * 2) == ([2, 4, 6], None)
+        with pytest.raises(RuntimeError, match="Invalid level given to _make_dual"):
+            fw.make_dual(torch.ones(1), torch.ones(1), level=1)
         assert both(torch.where(x > 1, x * x, x)) == ([1, 4, 9], [1, 4, 6])
 
 
@@ -104,6 +108,11 @@ def test_in_place():
         assert both(y) == ([1, 2, 3], [1, 1, 1])
         y.zero_()
         assert both(y)[0] == [0, 0, 0] and not any(both(y)[1] or [])
+        y = x * 2
+        y.detach_()
+        assert both(y) == ([2, 4, 6], None)
+        spread = fw.make_dual(torch.ones(4), torch.ones(1).expand(4))
+        assert both(spread.as_strided((2,), (2,))) == ([1, 1], [1, 1])
 
 
 @pytest.mark.parametrize(
@@ -183,6 +192,11 @@ def test_functions():
         assert both(Two.apply(x, torch.ones(2))[0]) == ([2, 4], [2, 2])
         with pytest.raises(RuntimeError, match="a different size than that of the original Tensor"):
             Wrong.apply(x, torch.ones(2))
+
+
+def test_a_deviation_of_zero():
+    with fw.dual_level():
+        assert both(fw.make_dual(torch.ones(3), torch.arange(3.0)).std()) == (0, 0)
 
 
 def test_modules():

@@ -103,6 +103,11 @@ def test_chunks():
     assert sizes == [2, 1]
 
 
+def test_chunks_draw_the_same_numbers():
+    drawn = vmap(lambda a: a * 0 + torch.rand(2), randomness="same", chunk_size=2)(torch.zeros(5))
+    assert all(torch.equal(each, drawn[0]) for each in drawn)
+
+
 def test_the_function_runs_once():
     calls = []
     vmap(lambda each: calls.append(each.shape) or each)(x)
@@ -188,6 +193,8 @@ def test_indexing_by_batched_indices():
     same(vmap(lambda i: x[:, i])(rows), x[:, rows].movedim(1, 0))
     same(vmap(lambda a, i: a.gather(0, i))(x, rows), x.gather(1, rows))
     same(vmap(lambda i: F.embedding(i, x))(rows % 3), x[rows % 3])
+    same(vmap(lambda i: x[0].index_add(0, i, torch.ones(2)))(rows), torch.stack([x[0].index_add(0, i, torch.ones(2)) for i in rows]))
+    same(vmap(lambda i: x[0].scatter(0, i, 9.0))(rows), torch.stack([x[0].scatter(0, i, 9.0) for i in rows]))
     same(vmap(lambda i: F.one_hot(i, 4))(rows).float(), F.one_hot(rows, 4).float())
     same(vmap(F.cross_entropy)(normal(3, 2, 4), rows), torch.stack([F.cross_entropy(a, b) for a, b in zip(normal(3, 2, 4), rows, strict=True)]))
 
@@ -390,8 +397,13 @@ def test_functional_call():
     same(functional_call(model, [{"scale": torch.tensor(2.0)}, {"second.bias": torch.ones(2)}], (x,), {"power": 2}),
          (model(x) - model.second.bias + 1) ** 2)  # fmt: skip
     assert all(model.state_dict()[name].equal(each) for name, each in state.items())  # as before
-    with pytest.raises((KeyError, ValueError, RuntimeError, AttributeError)):
+    with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): 'nothing'.\n\tMissing key\(s\): 'first.bias', 'first.weight'"):
         functional_call(model, {"nothing": torch.ones(1)}, (x,), strict=True)
+    with pytest.raises(TypeError, match="3 is not an instance of torch.Tensor"):
+        functional_call(model, {"scale": 3}, (x,))
+    with pytest.raises(RuntimeError):
+        functional_call(model, {"first.weight": torch.ones(2, 2)}, (x,))
+    assert all(model.state_dict()[name].equal(each) for name, each in state.items())
 
     def loss(parameters):
         return functional_call(model, parameters, (x,)).pow(2).mean()
@@ -401,6 +413,28 @@ def test_functional_call():
     model(x).pow(2).mean().backward()
     for name, each in model.named_parameters():
         same(gradients[name], each.grad)
+
+
+def test_functional_call_of_tied_and_of_counting_modules():
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = self.b = torch.nn.Parameter(torch.ones(1))
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x):
+            self.count = self.count + 1
+            return x + self.a * 10 + self.b
+
+    model, one = Tied(), torch.ones(1)
+    assert functional_call(model, {"a": 0 * one}, one).item() == 1
+    assert functional_call(model, {"a": 0 * one}, one, tie_weights=False).item() == 2
+    assert functional_call(model, {"a": 0 * one, "b": 5 * one}, one, tie_weights=False).item() == 6
+    with pytest.raises(ValueError, match=r"functional_call got multiple values for keys \['a', 'b'\], which are tied"):
+        functional_call(model, {"a": 0 * one, "b": 5 * one}, one)
+    state = {"count": 5 * one}
+    functional_call(model, state, one)
+    assert state["count"].item() == 6 and model.count.item() == 4  # as often as it was called without a count
 
 
 def test_gradients_per_sample():
@@ -439,6 +473,8 @@ def test_batch_norm_without_running_statistics():
     assert replace_all_batch_norm_modules_(model) is model
     assert model.norm.running_mean is None and not model.norm.track_running_stats
     vmap(model)(normal(2, 3, 4))
+    other = replace_all_batch_norm_modules_(torch.nn.InstanceNorm1d(2, track_running_stats=True))
+    assert other.track_running_stats and other.running_mean is not None
 
 
 def test_functionalize():

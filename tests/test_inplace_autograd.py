@@ -167,6 +167,70 @@ def test_a_chain_of_views_and_writes():
     assert torch.equal(y.flatten(), whole) and torch.allclose(x.grad, z.grad)
 
 
+def test_writes_by_strides():
+    x = leaf(4)
+    y = x * 1
+    y.as_strided((2,), (2,)).mul_(3)
+    y.sum().backward()  # a gradient without memory of its own
+    assert y.tolist() == [3, 1, 3, 1] and x.grad.tolist() == [3, 1, 3, 1]
+
+
+def test_what_a_write_is_called():
+    mask, one, three = torch.tensor([True, False, True, False]), torch.ones(1), torch.tensor([0])
+
+    def whole(y):
+        y[:] = torch.zeros(4)
+
+    def by_mask(y):
+        y[mask] = 0.0
+
+    def part(y):
+        y[1:3] = 0.0
+
+    names = {
+        "ZeroBackward0": torch.Tensor.zero_, "FillBackward2": lambda y: y.fill_(3), "FillBackward3": lambda y: y.fill_(torch.tensor(3.0)),
+        "torch::autograd::CopyBackwards": whole, "torch::autograd::CopySlices": part, "IndexPutBackward0": by_mask,
+        "IndexFillBackward0": lambda y: y.index_fill_(0, three, 9.0), "IndexCopyBackward0": lambda y: y.index_copy_(0, three, one),
+        "IndexAddBackward0": lambda y: y.index_add_(0, three, one), "AddcmulBackward0": lambda y: y.addcmul_(one, one),
+    }  # fmt: skip
+    for name, write in names.items():
+        y = leaf(4) * 1
+        write(y)
+        assert y.grad_fn.name() == name and type(y.grad_fn).__name__ == name.split("::")[-1]
+
+
+def test_views_that_a_write_to_their_base_leaves_behind():
+    """Their gradient would be wrong: asking for it is an error."""
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    for look, why in {
+        lambda y: y.split(2)[1]: "Output 1 of Split is a view and its base or another view of its base has been modified inplace",
+        lambda y: y.unbind()[0]: "This view is the output of a function that returns multiple views",
+        Same.apply: "Output 0 of Same is a view and its base .* This view was created inside a custom Function",
+    }.items():
+        y = leaf(4) * 1
+        view = look(y)
+        y.mul_(2)
+        with pytest.raises(RuntimeError, match=why):
+            view.sum().backward()
+
+
+def test_retained_gradients_follow_a_write_through_a_view():
+    x = leaf(4)
+    y = x * 2
+    y.retain_grad()
+    y[:2].mul_(3)
+    y.sum().backward()
+    assert y.grad.tolist() == [1, 1, 1, 1] and x.grad.tolist() == [6, 6, 2, 2]
+
+
 def test_which_views_may_be_written():
     x = leaf(4)
     with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and is being modified inplace"):
@@ -182,6 +246,11 @@ def test_which_views_may_be_written():
     assert y.tolist() == [2, 3, 2, 2]
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
         torch.ones(3).expand(2, 3).add_(1)
+    with torch.no_grad():
+        view = (leaf(4) * 1)[1:]
+    for write in (torch.Tensor.zero_, lambda v: v.copy_(torch.ones(3)), lambda v: v.fill_(2)):
+        with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+            write(view)
     base = torch.zeros(4)
     base[1:3].add_(x[1:3])  # a plain base becomes tracked
     assert base.requires_grad
@@ -266,6 +335,51 @@ def test_wrong_saved_tensor_hooks():
         y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
     y.sum().backward()
     assert x.grad.tolist() == [3, 3, 3]
+
+
+def test_saved_tensors_one_by_one():
+    x = leaf(2)
+    node = x.exp().grad_fn
+    raw = node._raw_saved_result
+    assert raw.data.tolist() == node._saved_result.tolist() and raw.unpack_hook is None
+    raw.register_hooks(lambda t: t.tolist(), lambda kept: torch.tensor(kept) * 0 + 5)
+    assert raw.data == pytest.approx([2.71828] * 2) and raw.unpack().tolist() == [5, 5] and raw.unpack_hook is not None
+    assert node(torch.ones(2)).tolist() == [5, 5]
+    node.release()
+    assert raw.data is None
+    with pytest.raises(RuntimeError, match="already been freed"):
+        node._saved_result
+    with pytest.raises(RuntimeError, match="Calling register_hooks on a saved tensor after it has been freed"):
+        raw.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        (x * torch.ones(2)).grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, y = ctx.saved_tensors
+            return grad * y, grad * x
+
+    out = Times.apply(x, torch.ones(2))
+    out.grad_fn._raw_saved_tensors[1].register_hooks(lambda t: 7, lambda kept: torch.full((2,), float(kept)))
+    out.sum().backward()
+    assert x.grad.tolist() == [7, 7]
+
+
+def test_a_context_that_was_cleared():
+    x = leaf(3)
+    with graph.allow_mutation_on_saved_tensors() as context:
+        y = x.exp().sum()
+        context.clear()
+        with pytest.raises(AssertionError, match="Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"):
+            y.backward()
+    with graph.allow_mutation_on_saved_tensors(), pytest.raises(RuntimeError, match="contexts cannot be nested"):
+        graph.allow_mutation_on_saved_tensors().__enter__()
 
 
 def test_save_on_cpu():

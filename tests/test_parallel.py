@@ -176,6 +176,31 @@ def test_nested_inputs_and_results(count: int) -> None:
     """)  # fmt: skip
 
 
+def test_the_functions_it_is_made_of(count: int) -> None:
+    run(count, """
+        net, x = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)), torch.randn(8, 3, requires_grad=True)
+        replicas = parallel.replicate(net, DEVICES)
+        assert len(replicas) == COUNT and all(each is not net for each in replicas)
+        for each, device in zip(replicas, DEVICES):
+            places = {value.device for value in (each[0].weight, each[0].bias, each[1].weight, each[1].running_mean)}
+            assert places == {torch.empty(0, device=device).device}
+            close(each[0].weight.to("cpu:0"), net[0].weight)
+        parts = parallel.scatter((x, {"names": ["a"], "nested": [(x * 2,)]}), DEVICES)
+        assert len(parts) == COUNT and all(part[1]["names"] == ["a"] for part in parts)
+        close(parallel.gather([part[1]["nested"][0][0] for part in parts], DEVICES[0]), x * 2)
+        assert parallel.scatter("text", DEVICES) == ["text"] * COUNT
+        found = parallel.gather(parallel.parallel_apply(replicas, [part[:1] for part in parts]), DEVICES[0])
+        assert found.shape == (8, 2)
+        found.sum().backward()
+        assert net[0].weight.grad.shape == (2, 3) and x.grad.shape == (8, 3)
+        detached = parallel.replicate(net, DEVICES, detach=True)
+        assert not detached[-1][0].weight.requires_grad
+        both = parallel.parallel_apply([lambda x, y=0: x + y] * COUNT, list(x.chunk(COUNT)), [{"y": 1.0}] * COUNT)
+        close(parallel.gather(both, "cpu:0"), x + 1)
+        raises(AssertionError, "", lambda: parallel.parallel_apply(replicas, [x] * (COUNT + 1)))
+    """)  # fmt: skip
+
+
 def test_an_error_names_replica_and_device() -> None:
     run(3, """
         class Net(nn.Module):

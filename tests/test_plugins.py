@@ -40,6 +40,15 @@ def test_hooks_are_documented_and_typed(name):
     assert set(hook.__annotations__) == {*inspect.signature(hook).parameters, "return"}
 
 
+def test_collectives_are_those_of_the_specification():
+    from flambeau_backends.parallel import collectives
+
+    made = collectives("cpu")
+    for name, method in vars(hookspecs.Collectives).items():
+        if not name.startswith("_"):
+            assert list(inspect.signature(getattr(type(made), name)).parameters) == list(inspect.signature(method).parameters)
+
+
 def test_names_of_plugins_stay_in_plugins():
     """Nothing that is shipped knows a plugin's name."""
     names = [path.name.removeprefix("flambeau-") for path in (ROOT / "plugins").glob("flambeau-*")]

@@ -432,3 +432,34 @@ def test_format():
     assert f"{torch.nn.Parameter(torch.tensor(1.0))}".startswith("Parameter containing:")
     with pytest.raises(TypeError, match=r"unsupported format string passed to Tensor.__format__"):
         f"{torch.tensor([1.5]):.2f}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("x.mean()", "MeanBackward0"),
+        ("x.mean(1)", "MeanBackward1"),
+        ("x.sum(0, keepdim=True)", "SumBackward1"),
+        ("x.max()", "MaxBackward1"),
+        ("x.max(1)[0]", "MaxBackward0"),
+        ("1 - x", "RsubBackward1"),
+        ("1 / x", "MulBackward0"),
+        ("x**2", "PowBackward0"),
+        ("x**x", "PowBackward1"),
+        ("2**x", "PowBackward2"),
+        ("x.log1p()", "Log1PBackward0"),
+        ("x[None].squeeze(0)", "SqueezeBackward1"),
+        ("x[0] @ x[1]", "DotBackward0"),
+        ("x @ x[1]", "MvBackward0"),
+        ("x[None] @ x.T", "UnsafeViewBackward0"),
+        ("x.repeat(2, 1)", "RepeatBackward0"),
+        ("x.median()", "MedianBackward0"),
+        ("torch.nn.functional.linear(x, x, x[:, 0])", "AddmmBackward0"),
+        ("torch.nn.functional.linear(x[None], x, x[:, 0])", "ViewBackward0"),
+    ],
+)
+def test_nodes_are_named_as_in_pytorch(expression, name):
+    x = torch.ones(2, 3, requires_grad=True)
+    made = eval(expression)
+    assert f"grad_fn=<{name}>" in repr(made)
+    assert made.grad_fn.name() == name

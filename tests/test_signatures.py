@@ -31,6 +31,9 @@ def _arguments(signature: str) -> list[Argument]:
             found = [each._replace(kind="position") for each in found]
         elif name == "*":
             after_star = True
+        elif name.startswith("*"):
+            found.append(Argument(name, False, "position"))
+            after_star = True
         else:
             found.append(Argument(name, bool(default), "name" if after_star else "either"))
     return found
@@ -53,8 +56,6 @@ CALLS = list(_listed())
 def _bind(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Raise TypeError where the function cannot be called so."""
     parameters = inspect.signature(function).parameters
-    if "out" not in parameters and "out" in (getattr(function, "__kwdefaults__", None) or {}):  # as the function's wrapper takes it
-        named.pop("out", None)
     for name, parameter in parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL and name in named:  # factories understand ``size=`` for ``*size``
             args = (*args, named.pop(name))
@@ -77,3 +78,19 @@ def test_arguments_by_position_and_by_name(owner: str) -> None:
                 except TypeError as error:
                     wrong.append(f"{name}({signature}), {len(args)} by position, {list(named)} by name: {error}")
     assert not wrong, "\n".join(wrong)
+
+
+# What takes any name: ``from`` and ``async`` are no names of parameters, and what was removed raises however it is called.
+ANY_NAME = {f"Tensor.{name}" for name in ("cuda", "new", "random_", "type", "uniform_", "eig", "lstsq", "solve")} | {"torch.load"}
+
+
+def test_unknown_names_are_refused() -> None:
+    lenient = set()
+    for owner, name, _ in CALLS:
+        function = getattr(torch if owner == "torch" else torch.Tensor, name)
+        if any(each.kind is each.VAR_KEYWORD for each in inspect.signature(function).parameters.values()):
+            lenient.add(f"{owner}.{name}")
+    assert lenient <= ANY_NAME
+    for method in ("uniform_", "random_", "type"):
+        with pytest.raises(TypeError, match="got an unexpected keyword argument 'up'"):
+            getattr(torch.ones(2), method)(up=1)

@@ -17,7 +17,7 @@ from .autograd.node import Node, Output, add_leaf_hook
 from .devices import Kind, device
 from .hooks import RemovableHandle
 from .size import Size
-from .storage import Storage
+from .storage import InferenceStorage, Storage
 
 if TYPE_CHECKING:
     from ._members import Members
@@ -80,6 +80,8 @@ class Tensor(Members):
     def _as(self, cls: type[Tensor]) -> Any:
         made = alias(self, cls)
         made._node, made._requires_grad, made._view = self._node, self._requires_grad, self._view
+        if self._inference:
+            made._inference = True
         return made
 
     def as_subclass(self, cls: type[Tensor]) -> Any:
@@ -349,6 +351,7 @@ class Tensor(Members):
                                "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
                                "solution.")  # fmt: skip
         self._node, self._requires_grad = None, False
+        self.__dict__.pop("_tangents", None)
         return self
 
     @property
@@ -359,12 +362,16 @@ class Tensor(Members):
         else:
             made._storage = (self._storage or self._own_storage()).twin()
             made._storage.link(made, self)
+        if self._inference and is_inference_mode_enabled():
+            InferenceStorage.of(made)
         return made
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._requires_grad and value._kind.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array, self._kind = value._array, value._kind
         if self._view is not None:
             self._view = None
@@ -462,15 +469,14 @@ class Tensor(Members):
             return memo[id(self)]
         from copy import deepcopy
 
-        from .serialization import copy_sharing_storage
+        from .serialization.rebuild import copy_sharing_storage, state_of
 
         made = copy_sharing_storage(self, memo)
         memo[id(self)] = made
         made._requires_grad = self._requires_grad
         if self._grad is not None:
             made._grad = deepcopy(self._grad, memo)
-        skip = {"_accumulator", "_has_hooks", "_hooks", "_post_accumulate_hooks"}
-        made.__dict__.update({k: deepcopy(v, memo) for k, v in self.__dict__.items() if k not in skip})
+        made.__dict__.update(deepcopy(state_of(self), memo))
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -51,6 +51,15 @@ class Backend:
         """Kernels that replace the array-API forward, by operation name."""
         return {}
 
+    def kernel_of(self, name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel that the array-API forward of an operation makes: a library that compiles functions does so here."""
+        xp = self.xp
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            return forward(xp, *args, **kwargs)
+
+        return kernel
+
     @cached_property
     def all_kernels(self) -> Mapping[str, Callable[..., Any]]:
         """The backend's own kernels and, over them, those of installed kernel packs."""

@@ -58,6 +58,8 @@ def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None, pin_me
     if out is not None:
         from .dispatch import write_out
 
+        if out.dtype is not made.dtype:
+            raise RuntimeError(f"dtype {made.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})")
         return write_out(out, made)
     if pin_memory:
         made = made.pin_memory()
@@ -353,6 +355,8 @@ def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -
         shape = _checked_shape(name, size)
         kind = _kind(dtype, device, out.dtype if out is not None else None)
         made = wrap(make(kind, shape), kind)
+        if out is not None and out.dtype is kind.dtype:
+            out.resize_(shape)
         return _finish(made, requires_grad, out, pin_memory)
 
     return _publish(name, doc, factory)
@@ -461,6 +465,8 @@ def full(
     kind = _kind(dtype, device, out.dtype if out is not None else dtypes.promotion_of_scalar(type(value)))
     shape = _checked_shape("full", (size,))
     made = wrap(kind.backend.on(kind.device.index).full(shape, converted(value, kind.dtype), dtype=kind.raw_dtype), kind)
+    if out is not None and out.dtype is kind.dtype:
+        out.resize_(shape)
     return _finish(made, requires_grad, out, pin_memory)
 
 
@@ -621,10 +627,12 @@ for _function in (tensor, as_tensor, asarray, from_numpy, from_dlpack, frombuffe
 
 
 def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
-    def method(self: Tensor, *size: Any, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+    def method(
+        self: Tensor, size: Any, *rest: Any, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+        requires_grad: bool = False, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         kind = _options(self, dtype, device)
-        size = (options.pop("size"),) if "size" in options else size
-        return factory(*size, dtype=kind.dtype, device=kind.device, **options)
+        return factory(size, *rest, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"``torch.{name}(*size)`` with this tensor's dtype and device."
@@ -636,25 +644,29 @@ for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
 
 
 def _new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: Dtype | None = None, device: Any = None, **options: Any
-) -> Tensor:
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``torch.full(size, fill_value)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
-    return full(size, fill_value, dtype=kind.dtype, device=kind.device, **options)
+    return full(size, fill_value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
-def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, **options: Any) -> Tensor:
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """``torch.tensor(data)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
-    return tensor(data, dtype=kind.dtype, device=kind.device, **options)
+    return tensor(data, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad)
 
 
 def _new_empty_strided(
-    self: Tensor, size: Any, stride: Any, dtype: Dtype | None = None, device: Any = None, **options: Any
-) -> Tensor:
+    self: Tensor, size: Any, stride: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``torch.empty_strided(size, stride)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
-    return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, **options)
+    return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:

@@ -13,7 +13,9 @@ from ._tensor import Tensor, wrap
 from .autograd import forward_ad
 from .autograd.engine import tangents
 from .autograd.modes import _grad, is_inference_mode_enabled
+from .autograd.saved import check_inference
 from .devices import Kind, device, kind_of
+from .outputs import check_dtype
 from .return_types import filled
 from .scalars import wrapped
 from .storage import IN_INFERENCE_MODE, InferenceStorage
@@ -52,7 +54,7 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
         if dtype is not None:
             tensors = tuple(each.to(dtype) if isinstance(each, Tensor) else each for each in tensors)
             result = dispatch(op, tensors, params).to(dtype)
-            return result if out is None else _into(out, result)
+            return result if out is None else _into(out, result, op.name)
     if out is not None:
         _check_out(op, tensors, out)
     kind, arrays = _operands(op, tensors)
@@ -66,7 +68,7 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     if is_inference_mode_enabled():
         _mark_inference(result)
     if out is not None:
-        return _into(out, result)
+        return _into(out, result, op.name)
     return result
 
 
@@ -74,7 +76,8 @@ def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tup
     """Wrap what a kernel returned, recorded where a gradient is wanted."""
     from .op import several, view_of
 
-    tracked = op.differentiable and any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
+    wanted = op.differentiable and not is_inference_mode_enabled()
+    tracked = wanted and any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
     if tracked:
         tensors = _for_rules(op, kind, tensors)
     if op.results or op.many:
@@ -257,16 +260,19 @@ def _check_out(op: Op, tensors: Sequence[Any], out: Any) -> None:
                                "but one of the arguments requires grad.")  # fmt: skip
 
 
-def _into(out: Any, result: Any) -> Any:
+def _into(out: Any, result: Any, name: str) -> Any:
     if isinstance(result, tuple):
         for target, each in zip(out, result, strict=True):
+            check_dtype(name, target, each)
             write_out(target, each)
         return filled(type(result), out)
+    check_dtype(name, out, result)
     return write_out(out, result)
 
 
 def write_out(out: Tensor, result: Tensor) -> Tensor:
     """Write a result into ``out``, resized if need be, where its dtype can be cast."""
+    check_inference(out)
     if not dtypes.can_cast(result.dtype, out.dtype):
         raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
                            f"{out.dtype.legacy_name}")  # fmt: skip

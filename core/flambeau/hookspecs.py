@@ -6,13 +6,15 @@ entry-point group ``flambeau.backends`` with the backend's name as the entry's n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pluggy
 
 if TYPE_CHECKING:
+    from ._tensor import Tensor
     from .backend import Backend
+    from .devices import device
 
 PROJECT = "flambeau"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -42,9 +44,34 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
     """
 
 
+class Collectives(Protocol):
+    """What the devices of one type do together.  Tensors come without history, and results have none."""
+
+    def devices(self) -> list[device]:
+        """All devices of the type."""
+
+    def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
+        """Each call on its device, side by side; an exception in place of a result where one was raised."""
+
+    def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
+        """For each device, all tensors."""
+
+    def scatter(self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None, dim: int) -> list[Tensor]:
+        """For each device a part of the tensor, of these sizes or as even as can be."""
+
+    def gather(self, tensors: Sequence[Tensor], destination: device, dim: int) -> Tensor:
+        """The tensors of all devices joined on one."""
+
+    def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
+        """The sum of the tensors of all devices, on one."""
+
+    def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The sum of the tensors, on the device of each."""
+
+
 @hookspec(firstresult=True)
-def flambeau_collectives(device_type: str) -> Any:
-    """Return the collectives (broadcast, scatter, gather, reduce-add, all-reduce) of a device type, or None."""
+def flambeau_collectives(device_type: str) -> Collectives | None:
+    """Return the collectives of a device type, or None if it is another plugin's."""
 
 
 @hookspec

@@ -8,6 +8,7 @@ other views of the base are looked up again in it.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,11 +16,13 @@ from . import dtypes, overrides
 from ._tensor import Tensor, alias
 from .autograd import forward_ad
 from .autograd.engine import tangents
-from .autograd.modes import _grad, is_inference_mode_enabled
-from .autograd.node import Node, Output, next_seq
-from .autograd.saved import SAVE_HOOKS, short_name
+from .autograd.modes import _grad
+from .autograd.node import Error, Node, Output, next_seq
+from .autograd.saved import SAVE_HOOKS, check_inference, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
+from .declared import add_out, declarations, handed_on, with_numpy_names
 from .devices import Kind
+from .outputs import check_dtype
 from .return_types import filled
 from .storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
 
@@ -51,7 +54,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     method.__name__ = method.__qualname__ = name + "_"
     method.__module__ = "flambeau"
     method.__doc__ = f"In-place form of :func:`{name}`."
-    method.__wrapped__ = function  # type: ignore[attr-defined]  # a function has attributes
+    method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
     return method
 
 
@@ -128,38 +131,66 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
 
 def with_out(function: Callable[..., T]) -> Callable[..., T]:
     """A composite with an ``out=`` argument added."""
+    from .op import NAMESPACE, _lazy
+
+    key = f"{function.__name__}_{len(_WITH_OUT)}"
+    made = _lazy(function.__name__, lambda: _with_out_source(function, key))
+    functools.update_wrapper(made, function)
+    made.__dict__["__without_out__"] = function
+    made.__dict__["__signature__"] = _out_added(inspect.signature(function))
+    NAMESPACE[f"without_out_{key}"] = function
+    NAMESPACE["write_result"] = write_result
+    _WITH_OUT.append(key)
+    return made  # type: ignore[return-value]  # of the same signature, with ``out``
+
+
+_WITH_OUT: list[str] = []  # the names under which generated code finds the functions
+
+
+def _with_out_source(function: Callable[..., Any], key: str) -> str:
+    from .op import NAMESPACE
+
+    name = function.__name__
+    declared, given, named, _ = declarations(function, key, NAMESPACE)
+    add_out(declared)
+    declaration, renamed = with_numpy_names(name, declared)
+    call = f"without_out_{key}({handed_on(given, named)})"
+    return (f"def {name}({declaration}):\n{renamed}"
+            f"    if out is None:\n        return {call}\n"
+            f"    return write_result({name!r}, {call}, out)\n")  # fmt: skip
+
+
+def write_result(name: str, result: Any, out: Any) -> Any:
+    """Write the result, or the results, of a function into ``out``."""
     from .dispatch import write_out
 
-    @functools.wraps(function)
-    def with_out_argument(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if out is None:
-            return function(*args, **kwargs)
-        result: Any = function(*args, **kwargs)
-        if not isinstance(result, Tensor):
-            for target, each in zip(out, result, strict=True):
-                _check_untracked(function, target, each)
-                write_out(target, each)
-            return filled(type(result), out)
-        _check_untracked(function, out, result)
+    if isinstance(result, Tensor):
+        _check_untracked(name, out, result)
+        check_dtype(name, out, result)
         return write_out(out, result)
+    for target, each in zip(out, result, strict=True):
+        _check_untracked(name, target, each)
+        check_dtype(name, target, each)
+        write_out(target, each)
+    return filled(type(result), out)
 
-    with_out_argument.__dict__["__without_out__"] = function
-    return with_out_argument
+
+def _out_added(given: inspect.Signature) -> inspect.Signature:
+    parameters = list(given.parameters.values())
+    at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    parameters.insert(at, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    return inspect.Signature(parameters, return_annotation=given.return_annotation, __validate_parameters__=False)
 
 
-def _check_untracked(function: Callable[..., Any], out: Tensor, result: Tensor) -> None:
+def _check_untracked(name: str, out: Tensor, result: Tensor) -> None:
     if _grad.get() and (out._requires_grad or result._requires_grad):
-        raise RuntimeError(f"{function.__name__}(): functions with out=... arguments don't support automatic "
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")  # fmt: skip
 
 
 def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
     """Refuse to write where PyTorch does.  ``part``: what is written to is a part of the tensor, as if it were a view."""
-    if tensor._inference and not is_inference_mode_enabled():
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
+    check_inference(tensor)
     if not _grad.get():
         return
     if tensor._view is not None and (tensor._requires_grad or _root(tensor)._requires_grad):
@@ -227,35 +258,35 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
     storage.replace(self, array)
 
 
-def _check_view(view: Tensor) -> None:
-    assert view._view is not None
-    parent, record, _, recorded = view._view
-    index = view._node.index if isinstance(view._node, Output) else 0
-    maker = short_name(view.grad_fn) if view.grad_fn is not None else "a function"
-    if recorded is IN_CUSTOM_FUNCTION:
-        raise RuntimeError(
-            f"Output {index} of {maker} is a view and is being modified inplace. This view was created inside a custom Function "
-            "(or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
-            "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
-            "fix this by cloning the output of the custom Function."
-        )
-    if record is None:
-        raise RuntimeError(
-            f"Output {index} of {maker} is a view and is being modified inplace. This view is the output of a function "
-            "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
-            "should replace the inplace operation by an out-of-place one."
-        )
-    if recorded is not True:
-        mode, block = ("inference mode", "inference_mode") if recorded is IN_INFERENCE_MODE else ("no_grad mode", "no_grad")
-        now = "in normal mode" if recorded is IN_INFERENCE_MODE else "with grad mode enabled"
-        raise RuntimeError(
-            f"A view was created in {mode} and is being modified inplace {now}. Given that this use case is ambiguous and "
-            "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside "
-            f"the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-            "tracked)."
-        )
+def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
+    """Refuse to write to a view that came about, or whose ``ancestor`` did, in a way that does not allow it."""
+    parent, record, _, recorded = (view if ancestor is None else ancestor)._view  # type: ignore[misc]  # a view
+    if record is None or recorded is not True:
+        raise RuntimeError(_why_not(view, "and is being modified inplace", record, recorded))
     if parent._view is not None:
-        _check_view(parent)
+        _check_view(view, parent)
+
+
+def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
+    """PyTorch's explanation of why a view is not to be written to, or its base is not."""
+    index = view._node.index if isinstance(view._node, Output) else 0
+    subject = f"Output {index} of {short_name(view.grad_fn)} is a view {what}." if view.grad_fn is not None else (
+        f"A view was created in no_grad mode {what} with grad mode enabled.")  # fmt: skip
+    if recorded is IN_CUSTOM_FUNCTION:
+        return (f"{subject} This view was created inside a custom Function (or because an input was returned as-is) and the "
+                "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+                "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+                "custom Function.")  # fmt: skip
+    if recorded is True:
+        return (f"{subject} This view is the output of a function that returns multiple views. Such functions do not allow "
+                "the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
+                "one.")  # fmt: skip
+    mode, block = ("inference mode", "inference_mode") if recorded is IN_INFERENCE_MODE else ("no_grad mode", "no_grad")
+    now = "in normal mode" if recorded is IN_INFERENCE_MODE else "with grad mode enabled"
+    return (f"A view was created in {mode} {what} {now}. Given that this use case is ambiguous and error-prone, it is forbidden. "
+            "You can clarify your code by moving both the view and the inplace either both inside "
+            f"the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked).")  # fmt: skip
 
 
 def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
@@ -269,15 +300,19 @@ def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
 def rebase(self: Tensor, edge: Any) -> None:
     """Make ``edge`` the history of a tensor that was modified in place, and of all that share its memory."""
     storage = self._storage or self._own_storage()
-    retained = _stop_retaining(self)
     if self._view is None:
-        self._node, self._requires_grad = edge, True
+        _change_history(self, edge)
     else:
         _check_view(self)
         _rewrite_base(self, edge)
     storage.refresh_history(_root(self), except_for=self)
+
+
+def _change_history(tensor: Tensor, edge: Any) -> None:
+    retained = _stop_retaining(tensor)
+    tensor._node, tensor._requires_grad = edge, True
     if retained:
-        self.retain_grad()
+        tensor.retain_grad()
 
 
 def _stop_retaining(self: Tensor) -> bool:
@@ -308,7 +343,7 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
     value._node, value._requires_grad = node, True
     put = OPS["view_scatter"].record(parent._array, parent._kind, before, value, record.name, params)
     if parent._view is None:
-        parent._node, parent._requires_grad = put._node, True
+        _change_history(parent, put._node)
     else:
         _rewrite_base(parent, put._node)
     regenerate(view)
@@ -318,6 +353,10 @@ def regenerate(view: Tensor) -> None:
     """Look the view up again in its parent's current history."""
     assert view._view is not None
     parent, record, params, recorded = view._view
-    if record is not None and recorded is True and parent._requires_grad:
-        again = record.record(view._array, view._kind, parent, *params)
-        view._node, view._requires_grad = again._node, True
+    if not parent._requires_grad:
+        return
+    if record is not None and recorded is True:
+        _change_history(view, record.record(view._array, view._kind, parent, *params)._node)
+    elif view._node is not None:
+        what = "and its base or another view of its base has been modified inplace"
+        _change_history(view, Error.before(view, _why_not(view, what, record, recorded)))

@@ -43,7 +43,7 @@ def _counted(input: Tensor, mask: Tensor | None, fill: float, dtype: Any = None)
     if math.isinf(fill) and input.dtype.category < dtypes.FLOATING:
         limits = dtypes.iinfo(input.dtype)
         fill = limits.max if fill > 0 else limits.min
-    return input.where(mask.bool(), input.new_tensor(fill))  # type: ignore[no-any-return]  # ``where`` has two forms
+    return input.where(mask.bool(), input.new_tensor(fill))
 
 
 def _all_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
@@ -163,7 +163,7 @@ def var(
     dims = _all_dims(input, dim)
     centred = _counted(input - mean(input, dims, keepdim=True, mask=mask), mask, 0)
     squares = (centred * centred.conj()).sum(dims, keepdim)
-    return squares / (_count(input, mask, dims, keepdim) - correction).clamp(0).to(squares.dtype)  # type: ignore[no-any-return]
+    return squares / (_count(input, mask, dims, keepdim) - correction).clamp(0).to(squares.dtype)
 
 
 @_masked

@@ -10,6 +10,7 @@ common case (plain tensors of one kind), and a call of ``dispatch`` for everythi
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +20,9 @@ from typing import Any, Literal, TypeVar, overload
 from . import dtypes
 from ._tensor import Tensor, alias, new, wrap
 from .autograd.modes import _grad
-from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace
+from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
+from .declared import UNSET, missing, with_numpy_names
 from .devices import Kind
 from .dtypes import HALF, bool_, dtype, float32, int64, uint8
 from .scalars import wrapped
@@ -90,6 +92,7 @@ class Op:
         self.defaults = _defaults(forward, names, keyword_only)
         self.signature: str = options.get("signature") or self._default_signature(names[count:], keyword_only)
         self.backward_name: str = options.get("backward_name") or _camel(name) + "Backward0"
+        self.backward_name_along: str | None = options.get("backward_name_along")  # where ``dim`` is given
         self.takes_scalars = self.promote in _COMMON and len(self.tensor_names) > 1
         self.function: Callable[..., Any]
         self.record: Callable[..., Any]
@@ -112,7 +115,8 @@ def _defaults(forward: Callable[..., Any], names: Sequence[str], keyword_only: S
 
 
 def _camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
+    """As PyTorch writes it: ``log1p`` is ``Log1P``."""
+    return name.title().replace("_", "")
 
 
 # --- the tables ---------------------------------------------------------------------------------------------------
@@ -231,6 +235,7 @@ _OPTIONS = {
     "joint",
     "requires",
     "backward_name",
+    "backward_name_along",
 }
 
 
@@ -240,14 +245,14 @@ C = TypeVar("C", bound=Callable[..., Any])
 @overload
 def composite(
     function: C, *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
-    dunders: Sequence[str] = (), public: bool = True,
+    dunders: Sequence[str] = (), public: bool = True, grad_fn: str | None = None,
 ) -> C: ...  # fmt: skip
 
 
 @overload
 def composite(
     *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (), dunders: Sequence[str] = (),
-    public: bool = True,
+    public: bool = True, grad_fn: str | None = None,
 ) -> Callable[[C], C]: ...  # fmt: skip
 
 
@@ -260,25 +265,42 @@ def composite(
     aliases: Sequence[str] = (),
     dunders: Sequence[str] = (),
     public: bool = True,
+    grad_fn: str | None = None,
 ) -> Any:
     """Publish a function made of other operations: as function, method and, if asked, ``name_`` and ``out=``.
 
-    The first parameter is the tensor that is ``self`` in the method.
+    The first parameter is the tensor that is ``self`` in the method.  ``grad_fn`` is what the result's node is called, where
+    PyTorch has one operation for it.
     """
     if function is None:
-        return lambda each: _publish_composite(each, inplace, method, out, aliases, dunders, public)
-    return _publish_composite(function, inplace, method, out, aliases, dunders, public)
+        return lambda each: _publish_composite(each, inplace, method, out, aliases, dunders, public, grad_fn)
+    return _publish_composite(function, inplace, method, out, aliases, dunders, public, grad_fn)
 
 
 def _publish_composite(
-    function: Any, inplace: bool, method: bool, out: bool, aliases: Sequence[str], dunders: Sequence[str], public: bool
-) -> Any:
+    function: Any, inplace: bool, method: bool, out: bool, aliases: Sequence[str], dunders: Sequence[str], public: bool,
+    grad_fn: str | None,
+) -> Any:  # fmt: skip
+    if grad_fn is not None:
+        function = _naming(function, grad_fn)
     name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
     made = with_out(function) if out else function
     _publish(name, made, public=public, method=method, aliases=aliases, dunders=dunders)
     if inplace:
         _publish_inplace(name, made, aliases)
     return made
+
+
+def _naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        for each in (result,) if isinstance(result, Tensor) else result:
+            if not args or each is not args[0]:
+                shown_as(each, name)
+        return result
+
+    return call
 
 
 def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Sequence[str], dunders: Sequence[str]) -> None:
@@ -416,7 +438,8 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
             conditions += [f"({each} is None or {test})" if each in optional else test]
     conditions += ["out is None"] if has_out else []
     conditions += ["dtype is None"] if "dtype" in params else []
-    lines = [f"def {dunder or name}({signature}):"]
+    declaration, renamed = (signature, "") if dunder else with_numpy_names(name, signature.split(", "))
+    lines = [f"def {dunder or name}({declaration}):", *renamed.splitlines()]
     lines += [f"    if type({each}) not in FAST:\n        {each} = as_operand({each}, {lead})" for each in operands]
     raw = [f"(None if {each} is None else {each}._array)" if each in optional else f"{each}._array" for each in tensors]
     lines += [
@@ -611,6 +634,8 @@ def make_node_class(record: Op) -> type[Node]:
     members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
     if tensors:
         members["release"] = scope["release"]
+    if record.backward_name_along:
+        members["along"] = record.backward_name_along
     for each in fields:
         members |= saved_members(each, each in tensors)
     return type(record.backward_name, (Node,), members)
@@ -734,7 +759,7 @@ def several(record: Op, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Ten
         for number, each in enumerate(results):
             each._storage = storage
             each._view = (tensors[0], None, (record.name, number, params), _grad.get())
-            if storage.__class__ is not Storage or not each._kind.backend.mutable:
+            if tracked or storage.__class__ is not Storage or not each._kind.backend.mutable:
                 storage.add_view(each)
     return result_type(record)(results)
 
@@ -763,5 +788,5 @@ NAMESPACE.update(
     several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save,
     save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
-    tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind,
+    tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind, UNSET=UNSET, missing=missing,
 )  # fmt: skip

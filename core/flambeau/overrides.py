@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ._tensor import Tensor
+from .declared import add_out, declarations, handed_on, with_numpy_names
 
 if TYPE_CHECKING:
     from .op import Op
@@ -421,59 +422,23 @@ _BODIES: dict[Any, int] = {}  # the number under which the generated code finds 
 
 def _source(made: Any) -> str:
     """The generated code of an overridable function."""
+    from .op import NAMESPACE
+
     body, key = made.__dict__["__body__"], _BODIES[made]
     has_out = body is not made.__wrapped__
-    declared, given, named, required = _parameters(body, key)
+    declared, given, named, required = declarations(body, str(key), NAMESPACE)
     if has_out:
-        extra = (
-            ["out=None"] if any(each.startswith("*") and not each.startswith("**") for each in declared) else ["*", "out=None"]
-        )
-        end = len(declared) - (1 if declared and declared[-1].startswith("**") else 0)
-        declared[end:end] = extra
+        add_out(declared)
+    declaration, renamed = with_numpy_names(made.__name__, declared)
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     condition = " and ".join(tests) or "DIRECT"
-    keywords = [f"{name}={name}" for name in named if not name.startswith("**")] + [
-        name for name in named if name.startswith("**")
-    ]
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
-    return (f"def {made.__name__}({', '.join(declared)}):\n"
+    return (f"def {made.__name__}({declaration}):\n{renamed}"
             f"    if {condition}{' and out is None' if has_out else ''}:\n"
-            f"        return body_{key}({', '.join([*given, *keywords])})\n"
+            f"        return body_{key}({handed_on(given, named)})\n"
             f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, "
             f"{'out' if has_out else None})\n")  # fmt: skip
-
-
-def _parameters(function: Callable[..., Any], key: int) -> tuple[list[str], list[str], list[str], list[str]]:
-    """How a function's parameters are declared, how they are handed on by position and by name, and which are required."""
-    from .op import NAMESPACE
-
-    declared: list[str] = []
-    given: list[str] = []
-    named: list[str] = []
-    required: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
-        name = parameter.name
-        text = name
-        if parameter.default is not parameter.empty:
-            NAMESPACE[f"default_{key}_{name}"] = parameter.default
-            text = f"{name}=default_{key}_{name}"
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            declared.append(f"*{name}")
-            given.append(f"*{name}")
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            declared.append(f"**{name}")
-            named.append(f"**{name}")
-        elif parameter.kind is parameter.KEYWORD_ONLY:
-            if not any(each.startswith("*") for each in declared):
-                declared.append("*")
-            declared.append(text)
-            named.append(name)
-        else:
-            declared.append(text)
-            given.append(name)
-            required += [name] if text == name else []
-    return declared, given, named, required
 
 
 def _offer(

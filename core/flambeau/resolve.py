@@ -51,7 +51,7 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
         if record.requires and not _has(backend.xp, record.requires):
             kernel = kernel_on_host(name, kind.to(compute))
         else:
-            kernel = _array_api_kernel(record.forward, backend.xp)
+            kernel = backend.kernel_of(name, record.forward)
     if compute is not kind.dtype and name not in backend.takes_half:
         kernel = _casting(kernel, record, kind, compute)
     if result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
@@ -72,13 +72,6 @@ def _has(xp: Any, path: str) -> bool:
     for name in path.split("."):
         xp = getattr(xp, name, None)
     return xp is not None
-
-
-def _array_api_kernel(forward: Callable[..., Any], xp: Any) -> Callable[..., Any]:
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        return forward(xp, *args, **kwargs)
-
-    return kernel
 
 
 def _casting(kernel: Callable[..., Any], record: Op, kind: Kind, compute: dtype) -> Callable[..., Any]:

@@ -110,8 +110,8 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
-def multigammaln(a: Tensor, p: int) -> Tensor:
+def multigammaln(a: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``.  See :func:`torch.mvlgamma`."""
-    return mvlgamma(a, p)
+    return mvlgamma(a, p, out=out)  # type: ignore[call-arg]  # as all that are published with ``out``
 
 open_to_overrides(globals(), __all__)

@@ -71,13 +71,8 @@ def _listed(parameters: Iterable[Parameter]) -> list[str]:
 
 
 def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]:
-    """The parameters of a function, with the ``out`` that ``with_out`` has given it; an in-place form has none."""
-    given = inspect.signature(function).parameters
-    parameters = [each for each in given.values() if not (in_place and each.name == "out")]
-    if "out" not in given and "out" in (getattr(function, "__kwdefaults__", None) or {}):
-        at = len(parameters) - (bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD)
-        parameters.insert(at, Parameter("out", Parameter.KEYWORD_ONLY, default=None))
-    return parameters
+    """The parameters of a function; an in-place form has no ``out``."""
+    return [each for each in inspect.signature(function).parameters.values() if not (in_place and each.name == "out")]
 
 
 def _returns(function: Callable[..., Any]) -> str:

@@ -12,6 +12,7 @@ import pytest
 theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
+from flambeau.conformance.samples import families  # noqa: E402
 
 warnings.filterwarnings("ignore", module="torch")
 rng = np.random.default_rng(0)
@@ -288,6 +289,36 @@ def test_ctc_loss(reduction, zero_infinity):
         compare(lambda torch, x, t=targets, g=given, w=wanted: torch.nn.functional.ctc_loss(
             x, torch.tensor(t), torch.tensor(g), torch.tensor(w), 0, reduction, zero_infinity),
             theirs.tensor(normal(7, 2, 4)).log_softmax(2).numpy(), second=False)  # fmt: skip
+
+
+# --- older names, and functions that write into their argument ----------------------------------------------------
+
+WRITING = {"celu_": (0.7,), "elu_": (0.7,), "hardtanh_": (-0.3, 0.4), "leaky_relu_": (0.2,), "relu_": (), "rrelu_": (0.1, 0.3, True),
+           "selu_": (), "threshold_": (0.1, 2.0)}  # fmt: skip
+OLDER = {"upsample": {"scale_factor": 2, "mode": "bilinear"}, "upsample_bilinear": {"size": 5}, "upsample_nearest": {"scale_factor": 2}}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_functions_that_write(name):
+    def call(torch, x):
+        written = x * 1
+        assert getattr(torch.nn.functional, name)(written, *WRITING[name]) is written
+        return written
+
+    compare(call, normal(3, 4), second=name != "celu_")  # whose 1 / alpha is in single precision there
+
+
+@pytest.mark.parametrize("name", OLDER)
+@pytest.mark.filterwarnings("ignore:`nn")
+def test_older_names(name):
+    compare(lambda torch, x: getattr(torch.nn.functional, name)(x, **OLDER[name]), normal(2, 3, 4, 5))
+
+
+def test_no_function_is_left_out():
+    """Each has a sample that is compared with PyTorch, or a test here."""
+    sampled = {each.name.removeprefix("nn.functional.") for table in families().values() for each in table}
+    here = {"fractional_max_pool2d", "fractional_max_pool3d", "gumbel_softmax", "multi_head_attention_forward"}
+    assert set(ours.nn.functional.__all__) <= sampled | here | set(WRITING) | set(OLDER)
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

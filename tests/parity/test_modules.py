@@ -427,8 +427,8 @@ def compare(mine, other, tolerance):
 
 
 def modules_of(torch):
-    return {name for name, each in vars(torch.nn).items()
-            if inspect.isclass(each) and issubclass(each, torch.nn.Module) and not name.startswith("_")}  # fmt: skip
+    named = {name: getattr(torch.nn, name) for name in getattr(torch.nn, "__all__", None) or dir(torch.nn) if not name.startswith("_")}
+    return {name for name, each in named.items() if inspect.isclass(each) and issubclass(each, torch.nn.Module)}
 
 
 def test_no_layer_is_left_out():
@@ -442,3 +442,20 @@ def test_signatures(name, method):
               for each in inspect.signature(getattr(getattr(torch.nn, name), method)).parameters.values()]
              for torch in (ours, theirs)]  # fmt: skip
     assert found[0] == found[1]
+
+
+def test_channels_last():
+    """What was made of images in that order is in it too; and so is the noise of dropout."""
+    found = []
+    for torch in (ours, theirs):
+        torch.manual_seed(0)
+        nn = torch.nn
+        layers = [nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.GELU(), nn.Dropout(0.3), nn.MaxPool2d(2), nn.Upsample(scale_factor=2),
+                  nn.ConvTranspose2d(8, 4, 3), nn.SiLU(), nn.Dropout2d(0.3), nn.Conv2d(4, 4, 1), nn.RReLU()]  # fmt: skip
+        x = torch.tensor(real(2, 3, 10, 9).astype("float32")).to(memory_format=torch.channels_last)
+        for layer in layers:
+            x = layer.to(memory_format=torch.channels_last)(x)
+            found.append((type(layer).__name__, x.stride(), plain(x)))
+    for (name, stride, values), (_, wanted_stride, wanted) in zip(found[: len(found) // 2], found[len(found) // 2 :], strict=True):
+        assert stride == wanted_stride, name
+        np.testing.assert_allclose(values, wanted, 1e-4, 1e-4, err_msg=name)

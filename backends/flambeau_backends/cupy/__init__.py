@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import array_api_compat.cupy as xp
 import cupy
 import numpy as np
 
 from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
 
-from . import convolution, kernels, matrix, movement, optimizers
+from . import attention, convolution, kernels, matrix, movement, normalization, optimizers
 from .device import Devices, on_device
 from .memory import Memory
+from .namespace import xp
 from .transfer import Transfers
 
 __all__ = ["CupyBackend"]
 
-_PARTS = (convolution, matrix, movement, optimizers)  # their kernels register themselves
+_PARTS = (attention, convolution, matrix, movement, normalization, optimizers)  # their kernels register themselves
 
 
 class CupyBackend(Devices, Transfers, Memory, Backend):
@@ -70,9 +70,6 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         with array.device:
             return (array.real if array.dtype.kind == "c" and raw_dtype.kind not in "cb" else array).astype(raw_dtype)
-
-    def reinterpret(self, array: Any, wanted: dtypes.dtype) -> Any:
-        return array.view(self.dtypes[wanted])
 
     def reinterpret(self, array: Any, wanted: dtypes.dtype) -> Any:
         return array.view(self.dtypes[wanted])

@@ -1,4 +1,4 @@
-"""Convolution as matrix products over strided windows (im2col), one product for all windows of a group."""
+"""Convolution: cuDNN's, or matrix products over strided windows (im2col), one product for all windows of a group."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import cupy
 
 from flambeau import backends
 
+from . import dnn
 from .kernels import kernel
 from .matrix import product
 
@@ -51,10 +52,12 @@ def convolution(
     window, batch, outputs = weight.shape[2:], input.shape[0], weight.shape[0]
     size = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
                  for n, k, s, p, d in zip(input.shape[2:], window, stride, padding, dilation, strict=True))  # fmt: skip
-    columns = _columns(input, groups, window, stride, padding, dilation, size)
-    rows = weight.reshape(1, groups, outputs // groups, -1)
-    rows = cupy.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch * groups, *rows.shape[2:])
-    made = _product(rows, columns).reshape(batch, outputs, *size)
+    made = dnn.convolution(input, weight, (batch, outputs, *size), stride, padding, dilation)
+    if made is None:
+        columns = _columns(input, groups, window, stride, padding, dilation, size)
+        rows = weight.reshape(1, groups, outputs // groups, -1)
+        rows = cupy.broadcast_to(rows, (batch, *rows.shape[1:])).reshape(batch * groups, *rows.shape[2:])
+        made = _product(rows, columns).reshape(batch, outputs, *size)
     return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
 
 
@@ -63,6 +66,9 @@ def convolution_weight(
     grad: Any, input: Any, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
     workspace: Any = None,
 ) -> Any:  # fmt: skip
+    made = dnn.convolution_weight(grad, input, shape, stride, padding, dilation)
+    if made is not None:
+        return made
     batch, outputs = grad.shape[:2]
     columns = _columns(input, groups, shape[2:], stride, padding, dilation, grad.shape[2:])
     slopes = grad.reshape(batch * groups, outputs // groups, prod(grad.shape[2:]))
@@ -75,6 +81,13 @@ def convolution_transposed(
     input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:  # fmt: skip
+    made = dnn.convolution_transposed(input, weight, (input.shape[0], weight.shape[1] * groups, *size), stride, padding, dilation)
+    if made is None:
+        made = _spread(input, weight, size, stride, padding, dilation, groups)
+    return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
+
+
+def _spread(input: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
     """Every element of the input spreads its weights over a window; those that meet are added, place by place."""
     batch, channels = input.shape[:2]
     window, outputs = weight.shape[2:], weight.shape[1] * groups
@@ -86,6 +99,4 @@ def convolution_transposed(
     seen = _windows(made, window, stride, dilation, input.shape[2:])
     for place in places(*map(range, window)):
         seen[(slice(None), slice(None), *place)] += spread[(slice(None), slice(None), *place)]
-    made = made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
-    made = cupy.ascontiguousarray(made)
-    return made if bias is None else made + bias.reshape(-1, *(1,) * len(size))
+    return cupy.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))])

@@ -13,6 +13,8 @@ from cupy.cuda import runtime
 
 from flambeau import cuda
 
+from .dnn import library
+
 __all__ = ["Devices", "on_device"]
 
 
@@ -118,11 +120,8 @@ class Devices:
 
     def cudnn_version(self) -> int | None:
         """cuDNN's version where its front end is installed."""
-        try:
-            import cudnn
-        except ImportError:
-            return None
-        return int(cudnn.backend_version())
+        found = library()
+        return None if found is None else int(found.backend_version())
 
     # --- streams and events ---
 

@@ -82,16 +82,33 @@ class Figures:
 class _Segment(memory.BaseMemory):  # type: ignore[misc]
     """Memory that a pool has taken from the device."""
 
-    def __init__(self, size: int, figures: Figures) -> None:
+    def __init__(self, size: int, figures: Figures, known: dict[int, int]) -> None:
         self.size, self.device_id = size, runtime.getDevice()
         self.ptr = runtime.malloc(size) if size else 0
-        self._figures = figures
+        self._figures, self._known = figures, known
         figures.add(reserved_bytes=size, segment=1)
+        known[self.ptr] = size
 
     def __del__(self) -> None:
-        if getattr(self, "_figures", None) is not None:
+        if getattr(self, "_known", None) is not None:
             self._figures.take(reserved_bytes=self.size, segment=1)
+            self._known.pop(self.ptr, None)
             runtime.free(self.ptr)
+
+
+class _Borrowed(memory.BaseMemory):  # type: ignore[misc]
+    """Memory of another process."""
+
+    def __init__(self, handle: bytes, size: int, release: Callable[[], None]) -> None:
+        self.size, self.device_id = size, runtime.getDevice()
+        self.ptr = runtime.ipcOpenMemHandle(handle)
+        self._release = release
+
+    def __del__(self) -> None:
+        if getattr(self, "_release", None) is not None:
+            runtime.deviceSynchronize()  # what is still queued may need it
+            runtime.ipcCloseMemHandle(self.ptr)
+            self._release()
 
 
 class _Block(memory.BaseMemory):  # type: ignore[misc]
@@ -114,6 +131,7 @@ class Memory:
     def __init__(self) -> None:
         self._figures: defaultdict[int, Figures] = defaultdict(Figures)
         self._fractions: dict[int, float] = {}
+        self._segments: dict[int, int] = {}  # sizes of what was taken from devices, by address
         self._lent: dict[int, Any] = {}  # by address: memory that other libraries use
         self._pool = self.create_pool()
         self._local = threading.local()
@@ -122,7 +140,7 @@ class Memory:
     # --- allocation ---
 
     def _take_segment(self, size: int) -> Any:
-        return memory.MemoryPointer(_Segment(size, self._figures[runtime.getDevice()]), 0)
+        return memory.MemoryPointer(_Segment(size, self._figures[runtime.getDevice()], self._segments), 0)
 
     def _malloc(self, size: int) -> Any:
         """What CuPy allocates arrays by."""
@@ -176,6 +194,20 @@ class Memory:
 
     def release(self, pointer: int) -> None:
         del self._lent[pointer]
+
+    # --- memory that several processes use ---
+
+    def memory_handle(self, pointer: int) -> tuple[bytes, int]:
+        """A handle of the segment that an address is in, and the address's place in it."""
+        for start, size in self._segments.items():
+            if start <= pointer < start + size:
+                return bytes(runtime.ipcGetMemHandle(start)), pointer - start
+        raise RuntimeError("memory of another library cannot be shared with another process: clone the tensor")
+
+    def open_memory(self, handle: bytes, offset: int, size: int, index: int, release: Callable[[], None]) -> Any:
+        with cupy.cuda.Device(index):
+            whole = memory.MemoryPointer(_Borrowed(handle, offset + size, release), offset)
+            return cupy.ndarray((size,), "u1", memptr=whole)
 
     # --- questions and limits ---
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import array_api_compat.cupy as xp
 import cupy
 import cupyx
 import numpy as np
@@ -14,6 +13,7 @@ from flambeau.op import OPS
 from flambeau.settings import preserve_format
 
 from .kernels import KERNELS, kernel
+from .namespace import xp
 
 __all__ = ["index", "index_backward", "scatter_add_along"]
 

@@ -26,6 +26,7 @@ from . import (  # noqa: F401
     kernels_softmax,
     kernels_special,
     memory,
+    sums,
     threads,
 )
 from .namespace import namespace

@@ -140,31 +140,6 @@ def sign(input: Any) -> Any:
 KERNELS["sgn"] = sign
 
 
-# --- reductions ---------------------------------------------------------------------------------------------------
-
-
-def _axis(dim: Any) -> Any:
-    if isinstance(dim, (tuple, list)):
-        return tuple(dim) or None
-    return dim
-
-
-_add_reduce = np.add.reduce
-
-
-@kernel
-def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    if dim is None and not keepdim:
-        return _add_reduce(input, None)
-    return _add_reduce(input, _axis(dim), None, None, keepdim)
-
-
-@kernel
-def mean(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    total = np.add.reduce(input, axis=_axis(dim), keepdims=keepdim)
-    return total / total.dtype.type(input.size / max(total.size, 1)) if input.size else total * np.nan
-
-
 # --- views --------------------------------------------------------------------------------------------------------
 
 
@@ -302,20 +277,29 @@ def pad_to(input: Any, shape: Any) -> Any:
 # --- scattering ---------------------------------------------------------------------------------------------------
 
 
+def _summing(input: Any) -> Any:
+    """A copy to add to: float32 for half precision."""
+    return input.astype(np.float32) if _is_half(input) else input.copy()
+
+
+def _is_half(input: Any) -> bool:
+    return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
+
+
 @kernel
 def index_backward(input: Any, shape: Any, index: Any) -> Any:
-    made = np.zeros(shape, input.dtype)
+    made = np.zeros(shape, np.float32 if _is_half(input) else input.dtype)
     np.add.at(made, index, input)
-    return made
+    return made.astype(input.dtype, copy=False)
 
 
 @kernel
 def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    made = input.copy()
+    made = _summing(input)
     where = list(np.ogrid[tuple(slice(0, length) for length in index.shape)])
     where[dim] = index
     np.add.at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
-    return made
+    return made.astype(input.dtype, copy=False)
 
 
 # --- order --------------------------------------------------------------------------------------------------------
@@ -354,9 +338,9 @@ def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
 
 @kernel
 def index_put_add(input: Any, values: Any, index: Any) -> Any:
-    made = input.copy()
+    made = _summing(input)
     np.add.at(made, index, values)
-    return made
+    return made.astype(input.dtype, copy=False)
 
 
 @kernel

@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from . import depthwise, winograd
 from .kernels import kernel
+from .layout import keeps_channels_last
 
 Sizes = Sequence[int]
 
@@ -33,6 +34,7 @@ _EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's way rounds mor
 
 
 @kernel
+@keeps_channels_last
 def convolution(
     input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
     workspace: Any = None,
@@ -80,6 +82,7 @@ def convolution_weight(
 
 
 @kernel
+@keeps_channels_last
 def convolution_transposed(
     input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
     groups: int = 1,

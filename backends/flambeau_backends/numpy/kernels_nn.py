@@ -12,7 +12,8 @@ import numpy as np
 from flambeau.ops.resampling import Taps, resample_forward
 
 from . import kernels_conv
-from .kernels import KERNELS, kernel
+from .kernels import kernel
+from .layout import keeps_channels_last
 from .pieces import wide
 
 Sizes = Sequence[int]
@@ -92,6 +93,7 @@ def _along(input: Any, dim: int, matrix: Any) -> Any:
 
 
 @kernel
+@keeps_channels_last
 def resample(input: Any, dim: int, taps: Taps) -> Any:
     if not input.size:
         return np.empty((*input.shape[:dim], len(taps.indices), *input.shape[dim + 1 :]), input.dtype)
@@ -126,4 +128,7 @@ def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, paddin
     return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
 
 
-KERNELS["resample_nearest"] = lambda input, dim, taps: input.take([places[0] for places in taps.indices], dim)
+@kernel
+@keeps_channels_last
+def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
+    return input.take([places[0] for places in taps.indices], dim)

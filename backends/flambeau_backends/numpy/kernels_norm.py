@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from .kernels import KERNELS, kernel
+from .layout import keeps_channels_last
 from .pieces import pieces, wide
+from .sums import total
 
 Dims = Sequence[int]
 
@@ -115,7 +117,7 @@ def _over_channels(dims: Dims, ndim: int) -> bool:
 
 def _channel_sums(rows: Any) -> Any:
     """Sums over samples and places."""
-    return (rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)).reshape(rows.shape[:2]).sum(0)
+    return total((rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)).reshape(rows.shape[:2]), 0)
 
 
 @kernel
@@ -129,7 +131,7 @@ def moments(input: Any, dims: Dims) -> Any:
     spread = np.zeros_like(mean)
     for piece in pieces(len(rows), rows[0].size):
         centered = rows[piece] - mean[:, None]
-        spread += np.vecdot(centered, centered).sum(0)
+        spread += total(np.vecdot(centered, centered), 0)
     shape = (1, -1, *(1,) * (input.ndim - 2))
     return mean.reshape(shape), (spread * share).reshape(shape)
 
@@ -166,7 +168,7 @@ def _channel_slopes(slopes: Any, rows: Any, mean: Any) -> tuple[Any, Any]:
     """Sums of the gradient, and of its products with the centred input."""
     along, center = np.zeros_like(mean), mean[:, None]
     for piece in pieces(len(rows), rows[0].size):
-        along += np.vecdot(rows[piece] - center, slopes[piece]).sum(0)
+        along += total(np.vecdot(rows[piece] - center, slopes[piece]), 0)
     return _channel_sums(slopes), along
 
 
@@ -206,7 +208,8 @@ def _norm(
     return _row_norm(input, weight, bias, dims, eps, workspace)
 
 
-KERNELS.update(batch_norm=_norm, fixed_norm=_norm, layer_norm=_norm, group_norm=_norm)
+_norm_of_batch = keeps_channels_last(_norm)
+KERNELS.update(batch_norm=_norm_of_batch, fixed_norm=_norm_of_batch, layer_norm=_norm, group_norm=_norm)
 
 
 def _nothing(*arrays: Any) -> tuple[Any, ...]:

@@ -24,11 +24,16 @@ def pieces(length: int, width: int = 1) -> Iterator[slice]:
 def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
     """The array that ``compute(out, *pieces)`` fills, from arrays of one shape."""
     first = arrays[0]
-    made = np.empty(first.shape, first.dtype)
+    order: Any = "C"
+    if not first.flags.c_contiguous:
+        made = np.empty_like(first)
+        order = "K" if all(each.strides == made.strides for each in arrays) else "C"  # all densely, in one order
+    if order == "C":
+        made = np.empty(first.shape, first.dtype)
+    flat = [each.ravel(order) for each in (made, *arrays)]
     if made.size <= PIECE:
-        compute(made.reshape(-1), *(each.reshape(-1) for each in arrays))
+        compute(*flat)
         return made
-    flat = [made.reshape(-1), *(each.reshape(-1) for each in arrays)]
     for piece in pieces(made.size):
         compute(*(each[piece] for each in flat))
     return made

@@ -65,10 +65,19 @@ def backward(
     >>> x.grad
     tensor([5., 5.])
     """
+    if grad_variables is not None and grad_tensors is not None:
+        raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                           "use `grad_tensors`.")  # fmt: skip
+    if create_graph:
+        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+                      "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+                      "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+                      "after use to break the cycle and avoid the leak.", stacklevel=2)  # fmt: skip
     if grad_tensors is None and grad_variables is None and inputs is None and hasattr(tensors, "_requires_grad"):
         roots = [_root(tensors, None, 0)]
     else:
-        inputs = None if inputs is None else _inputs("`inputs` argument to `backward()`", inputs)
+        inputs = None if inputs is None else _inputs("`inputs` argument to `backward()`", inputs, "can't retain_grad on Tensor "
+                                                     "that has requires_grad=False")  # fmt: skip
         roots = _roots(_sequence(tensors), grad_variables if grad_tensors is None else grad_tensors)
     retain_graph = retain_variables if retain_graph is None else retain_graph
     engine.run(roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph),
@@ -161,7 +170,9 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (Tensor, graph.GradientEdge)) else tuple(value)
 
 
-def _inputs(what: str, inputs: Any) -> tuple[Any, ...]:
+def _inputs(
+    what: str, inputs: Any, refusal: str = "One of the differentiated Tensors does not require grad"
+) -> tuple[Any, ...]:
     """The tensors to differentiate by, checked."""
     if isinstance(inputs, Mapping):
         raise TypeError(f"{what} must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
@@ -169,7 +180,7 @@ def _inputs(what: str, inputs: Any) -> tuple[Any, ...]:
     if not given:
         raise RuntimeError(f"{what} cannot be empty.")
     if any(not isinstance(each, graph.GradientEdge) and not each._requires_grad for each in given):
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
+        raise RuntimeError(refusal)
     return given
 
 

@@ -377,7 +377,7 @@ class Task:
         if anomaly["enabled"] and anomaly["check_nan"]:
             check_nan(node, made)
         if node.hooks is not None and node.hooks.post:
-            made = call_node_hooks(node.hooks.post, (*made, *[None] * (len(node.edges) - len(made))), given)
+            made = call_node_hooks(node.hooks.post, _fitted(made, node.edges), given)
         return made if self.tensors else [None if each is None else each._array for each in made]
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:
@@ -477,6 +477,13 @@ def fit(gradient: Any, kind: Kind, shape: tuple[int, ...], tensors: bool) -> Any
             gradient = backend.xp.real(gradient)
         gradient = backend.astype(gradient, kind.raw_dtype)
     return gradient
+
+
+def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
+    """A gradient for each edge, as what it leads to takes it."""
+    given = (*gradients, *[None] * (len(edges) - len(gradients)))
+    return tuple(None if edge is None or each is None else fit(each, kind_of_edge(edge), shape_of(edge), True)
+                 for each, edge in zip(given, edges, strict=True))  # fmt: skip
 
 
 def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:

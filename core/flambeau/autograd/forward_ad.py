@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import engine
 from .engine import tangents as _open
-from .modes import Mode, _grad, enable_grad
+from .modes import Mode, _grad, enable_grad, is_inference_mode_enabled
 from .node import Output
 from .saved import unpack_tensor
 
@@ -123,9 +123,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         RuntimeError: no level is open, shapes differ, or one of the two is a dual already.
         ValueError: one of the two is not floating-point or complex.
     """
-    if not levels():
+    if not levels() or (level is not None and level < 0):
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "
                            "first.")
+    if level is not None and level >= len(levels()):
+        raise RuntimeError("Invalid level given to _make_dual")
     for what, each in (("primal", tensor), ("tangent", tangent)):
         if not (each.is_floating_point() or each.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
@@ -176,9 +178,16 @@ def tangent_of(tensor: Any, level: Level) -> Any:
         parent, record, params, _ = tensor._view
         whole = None if record is None else tangent_of(parent, level)
         if whole is not None:
-            found = record.function(whole, *params)
+            found = _seen(record, whole, params)
             set_tangent(tensor, level, found)
     return found
+
+
+def _seen(view: Op, tangent: Tensor, params: tuple[Any, ...]) -> Any:
+    """What a view operation shows of a tangent."""
+    if view.name == "as_strided":  # goes by the memory
+        tangent = tangent.contiguous()
+    return view.function(tangent, *params)
 
 
 def primal_of(tensor: Tensor, level: Level) -> Tensor:
@@ -272,11 +281,11 @@ def push_forward(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], give
     several = op.results is not None or op.many
     if op.view:
         (tangent,) = given
-        derived = op.function(tangent, *params)
+        derived = _seen(op, tangent, params)
         return list(derived) if several else [derived]
     results = list(result) if several else [result]
     nothing = [None] * len(results)
-    if not op.differentiable or not any(each._kind.dtype.category >= 2 for each in results):
+    if not op.differentiable or is_inference_mode_enabled() or not any(each._kind.dtype.category >= 2 for each in results):
         return nothing
     with enable_grad():
         edge = _record(op, tensors, params, given, results)

@@ -17,7 +17,7 @@ from ..batching.levels import active, in_transform
 from ..hooks import RemovableHandle
 from . import engine, forward_ad
 from .modes import _grad, no_grad
-from .node import RELEASED, Node, Output, next_seq, remember_trace
+from .node import RELEASED, Error, Node, Output, next_seq, remember_trace
 from .saved import SavedTensor, check_saved, unpack_tensor
 
 if TYPE_CHECKING:
@@ -326,8 +326,11 @@ def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: An
     del ctx._in_jvp
     results, derived = (each if isinstance(each, tuple) else (each,) for each in (result, derived))
     if len(results) != len(derived):
-        raise RuntimeError(f"{type(ctx).__name__}'s jvp function returned an incorrect number of forward gradients (expected "
-                           f"{len(results)}, got {len(derived)})")  # fmt: skip
+        raise RuntimeError("Function's jvp returned an invalid number of forward gradients (expected "
+                           f"{len(results)} but got {len(derived)})")  # fmt: skip
+    for index, each in enumerate(derived):
+        if each is not None and not isinstance(each, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(each).__name__}) for grad output {index}.")
     return [tangent if isinstance(each, Tensor) else None for each, tangent in zip(results, derived, strict=True)]
 
 
@@ -378,6 +381,14 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
         if _is_among(each, inputs) and not _is_among(each, outputs):
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs "
                                "that are modified inplace must all be outputs of the Function.")  # fmt: skip
+    several = sum(isinstance(each, Tensor) for each in outputs) > 1
+    if node is not None and several and any(each._view is not None for each in dirty):
+        raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                           "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+                           "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+                           "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
+                           "Tensor and a second one that does the other operations). You can ask on the forum "
+                           "https://discuss.pytorch.org/ if you need help to do this change.")  # fmt: skip
     results: list[Any] = []
     metadata: list[Any] = []
     for index, each in enumerate(outputs):
@@ -424,6 +435,7 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
         tensor._storage = parent._storage or parent._own_storage()
         if _grad.get():
             tensor._view = (parent, None, (), IN_CUSTOM_FUNCTION)
+        tensor._storage.add_view(tensor)
     elif tensor._view is not None and node is not None and not constant:
         tensor._view = (tensor._view[0], None, (), IN_CUSTOM_FUNCTION)
     if node is not None and constant:
@@ -456,17 +468,6 @@ def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
 # --- differentiating once -----------------------------------------------------------------------------------------
 
 
-class Error(Node):
-    """Stands where differentiation must not go on."""
-
-    __slots__ = ("message",)
-    message: str
-    takes_tensors = True
-
-    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
-        raise RuntimeError(self.message)
-
-
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a ``backward`` that is not itself made of differentiable operations: differentiating twice is an error."""
 
@@ -488,12 +489,9 @@ def _barred(tensor: Tensor | None) -> Tensor | None:
     """The tensor with a history that raises when it is gone into."""
     if tensor is None:
         return None
-    node = Error()
-    node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
-    node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
-    node.kind, node.shape = tensor._kind, tensor._array.shape
+    message = "trying to differentiate twice a function that was marked with @once_differentiable"
     made = tensor.detach()
-    made._node, made._requires_grad = node, True
+    made._node, made._requires_grad = Error.before(tensor, message), True
     return made
 
 

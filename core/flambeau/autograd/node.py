@@ -18,7 +18,7 @@ from ..hooks import RemovableHandle
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["AccumulateGrad", "Hooks", "Node", "Output"]
+__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "shown_as"]
 
 next_seq = itertools.count().__next__
 
@@ -42,6 +42,7 @@ class Node:
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether ``apply`` works on Tensors in every backward, as a user's Function does
     keeps_none = False  # whether ``apply`` wants None, not zeros, for outputs that received no gradient
+    along: str | None = None  # its name where ``dim`` is given, if that is another overload
     trace: list[str] | None = None  # where the forward call was made, and
     parent: Node | None = None  # the node whose backward made it; kept in anomaly mode
 
@@ -57,7 +58,7 @@ class Node:
     # --- the public face ---
 
     def name(self) -> str:
-        name = type(self).__name__
+        name = self.along if self.along and getattr(self, "dim", None) is not None else type(self).__name__
         return f"torch::autograd::{name}" if name in _NAMESPACED else name
 
     @property
@@ -93,7 +94,7 @@ class Node:
         return made[0] if len(made) == 1 else made
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {hex(id(self))}>"
+        return f"<{self.name().rpartition('::')[2]} object at {hex(id(self))}>"
 
 
 class Hooks:
@@ -167,6 +168,25 @@ class AccumulateGrad(Node):
         return super().own_hooks()
 
 
+class Error(Node):
+    """Stands where differentiation must not go on."""
+
+    __slots__ = ("message",)
+    message: str
+    takes_tensors = True
+
+    @classmethod
+    def before(cls, tensor: Tensor, message: str) -> Error:
+        """A node that made ``tensor``, and raises RuntimeError with this message where a backward comes to it."""
+        node = cls()
+        node.edges, node.seq, node.hooks, node.outputs = (None,), next_seq(), None, None
+        node.kind, node.shape, node.message = tensor._kind, tensor._array.shape, message
+        return node
+
+    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+
 RELEASED = ("released",)
 _NAMESPACED = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # what PyTorch calls by their C++ names
 survey = {"wanted": False}  # whether leaves may have hooks, so that a pass must know when each leaf's gradient is complete
@@ -208,17 +228,18 @@ def remember_trace(node: Node) -> None:
     node.parent = running.get()
 
 
-def renamed(tensor: Tensor, name: str) -> Tensor:
-    """The tensor, whose node goes by another name: where one operation serves several of PyTorch's."""
-    node = getattr(tensor, "_node", None)  # there is none where an override gave something else
+def shown_as(result: Tensor, name: str) -> Tensor:
+    """The result of several operations, whose last one goes by the name that PyTorch has for all of them."""
+    node = getattr(result, "_node", None)  # there is none where an override gave something else
+    node = node.node if type(node) is Output else node
     if isinstance(node, Node):
-        node.__class__ = _renamed(type(node), name)  # type: ignore[arg-type]  # classes are hashable
-    return tensor
+        node.__class__ = _named(type(node), name)  # type: ignore[arg-type]  # classes are hashable
+    return result
 
 
 @functools.cache
-def _renamed(cls: type[Node], name: str) -> type[Node]:
-    return type(name, (cls,), {"__slots__": (), "__module__": cls.__module__})
+def _named(cls: type[Node], name: str) -> type[Node]:
+    return type(name, (cls,), {"__slots__": (), "__module__": cls.__module__, "along": None})
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..dtypes import FLOATING
-from .modes import no_grad
+from .modes import is_inference_mode_enabled, no_grad
 from .node import RELEASED, Node, Output, next_seq
 
 if TYPE_CHECKING:
@@ -99,6 +99,15 @@ def _refuse_modified(holder: Tensor, shape: list[int], now: int, version: int, n
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{holder.type()} {shape}]{what} is at version {now}; expected version {version} instead. Hint: {hint}"
     )
+
+
+def check_inference(tensor: Tensor) -> None:
+    """Refuse to write to an inference tensor outside of inference mode."""
+    if tensor._inference and not is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
 
 
 def refuse_inference() -> NoReturn:

@@ -170,6 +170,8 @@ def _random_numbers() -> None:
     generator = torch.Generator(drawn[0].device).manual_seed(3)
     assert torch.equal(torch.rand(3, generator=generator), drawn[0])
     assert sorted(drawn[3].tolist()) == list(range(5))
+    first, second = (torch.nn.functional.dropout(torch.ones(100)) for _ in range(2))
+    assert not torch.equal(first, second), "dropout dropped the same elements twice"
 
 
 def _linear_algebra() -> None:

@@ -269,5 +269,8 @@ def current_solver_handle() -> int:
 
 
 def ipc_collect() -> None:
-    """Release the memory of tensors that other processes no longer use."""
-    init().empty_cache()
+    """Let go of the memory of tensors that were sent to other processes, and that those no longer use."""
+    from . import sharing
+
+    init()
+    sharing.collect()

@@ -70,7 +70,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (x.conj() * y).sum(dim).to(x.dtype)
 
 
-@with_out
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Vandermonde matrices: the powers 0 to ``N - 1`` (the length of ``x`` unless given) of the elements of ``x``, as rows.
 

@@ -339,6 +339,7 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
     return bool(is_vector)
 
 
+@with_out
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The least-squares solution of ``A X = B``, of least norm where there are several.
 

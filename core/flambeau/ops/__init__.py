@@ -6,6 +6,7 @@ from . import (  # noqa: F401
     activation,
     adaptive_pooling,
     arithmetic,
+    attention,
     bessel,
     blocks,
     comparison,

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.node import shown_as
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
 from .error_function import erf_forward
@@ -137,7 +138,7 @@ def selu(input: Tensor) -> Tensor:
     return _elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="CeluBackward0")
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)`` (Barron 2017, "Continuously differentiable ELUs")."""
     if alpha == 0:
@@ -196,7 +197,7 @@ _threshold = _activation(
 )  # fmt: skip
 
 
-@composite(method=False)
+@composite(method=False, out=True)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """The element where it is above ``threshold``, else ``value``."""
     return _threshold(input, threshold, value)
@@ -350,7 +351,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
     value, gate = input.chunk(2, dim)
-    return value * sigmoid(gate)
+    return shown_as(value * sigmoid(gate), "GluBackward0")
 
 
 # --- in place -----------------------------------------------------------------------------------------------------

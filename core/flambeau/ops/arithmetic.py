@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..autograd.node import renamed
+from ..autograd.node import shown_as
 from ..dispatch import result_dtype
 from ..op import can_operate, composite, op
 
@@ -30,7 +30,7 @@ def _refuse_bool_sub(input: Any, other: Any) -> None:
 
 _sub = op(
     "sub", lambda xp, input, other: xp.subtract(input, other),
-    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"), check=_refuse_bool_sub,
+    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__isub__"), check=_refuse_bool_sub,
     input=lambda F, g: g,
     other=lambda F, g: -g,
 )  # fmt: skip
@@ -72,12 +72,12 @@ def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
     return _sub(*_scaled("sub", input, other, alpha))
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="RsubBackward1")
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
     if not isinstance(input, Tensor):
         raise TypeError(f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    return sub(other, input, alpha)  # type: ignore[no-any-return]
+    return sub(other, input, alpha)
 
 
 mul = op(
@@ -95,8 +95,7 @@ mul = op(
 
 _div = op(
     "div", lambda xp, input, other: xp.divide(input, other),
-    promote="float", public=False, method=False, dunders=("__truediv__", "__rtruediv__", "__itruediv__", "__div__", "__rdiv__",
-                                                          "__idiv__"),
+    promote="float", public=False, method=False, dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
     input=lambda F, g, other: g / F.conj(other),
     other=lambda F, g, input, other: -g * F.conj(input / other / other),
 )  # fmt: skip
@@ -223,18 +222,35 @@ def pow(input: Any, exponent: Any) -> Tensor:
         return _pow_scalar(input, exponent)
     if not can_operate(exponent):
         return NotImplemented  # type: ignore[no-any-return]  # for the operator
-    return _pow(input, exponent)
+    return shown_as(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
+
+
+def __rsub__(self: Tensor, other: Any) -> Tensor:
+    return rsub(self, other) if can_operate(other) else NotImplemented
+
+
+def __rtruediv__(self: Tensor, other: Any) -> Tensor:
+    return self.reciprocal() * other if can_operate(other) else NotImplemented  # PyTorch rounds twice, too
 
 
 def __rpow__(self: Tensor, other: Any) -> Tensor:
-    return _pow(other, self)
+    return shown_as(_pow(other, self), "PowBackward2")
 
 
-attach(__rpow__=__rpow__)
+attach(__rsub__=__rsub__, __rtruediv__=__rtruediv__, __rdiv__=__rtruediv__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 
 
-@composite(inplace=True, out=True)
+def _float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place form of :func:`float_power`."""
+    wanted = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
+    if self.dtype is not wanted:
+        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.legacy_name} but the operation's result "
+                           f"requires dtype {wanted.legacy_name}")  # fmt: skip
+    return self.pow_(exponent)
+
+
+@composite(out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input`` to the power of ``exponent``, in double precision."""
 
@@ -244,6 +260,9 @@ def float_power(input: Any, exponent: Any) -> Tensor:
         return value.to(dtypes.complex128 if value.is_complex() else dtypes.float64)
 
     return pow(widened(input), widened(exponent))
+
+
+attach(float_power_=_float_power_)
 
 
 # --- multiply and add ---------------------------------------------------------------------------------------------
@@ -259,7 +278,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
     """
     if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
-    return renamed(input + (tensor1 if value == 1 else tensor1 * value) * tensor2, "AddcmulBackward0")
+    return shown_as(input + (tensor1 if value == 1 else tensor1 * value) * tensor2, "AddcmulBackward0")
 
 
 @composite(inplace=True, out=True)
@@ -272,7 +291,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
                            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
                            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
                            "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
-    return renamed(input + (tensor1 if value == 1 else tensor1 * value) / tensor2, "AddcdivBackward0")
+    return shown_as(input + (tensor1 if value == 1 else tensor1 * value) / tensor2, "AddcdivBackward0")
 
 
 _lerp = op(

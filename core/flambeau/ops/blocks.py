@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..autograd.node import shown_as
 from ..creation import _finish, _offered_to_modes, arange, zeros
 from ..op import PUBLIC, composite
 from ..settings import warn_once
@@ -127,13 +128,13 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
     return tensor_split(input, given, dim)
 
 
-@composite
+@composite(grad_fn="UnsafeSplitBackward0")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     """:func:`chunk`, without the check that the parts are not written to."""
     return input.chunk(chunks, dim)
 
 
-@composite
+@composite(grad_fn="UnsafeSplitBackward0")
 def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
     """:func:`split`, without the check that the parts are not written to."""
     return split(input, split_size, dim)
@@ -179,7 +180,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return stack([each.reshape(-1) for each in meshgrid(*given, indexing="ij")], 1)
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="StackBackward0")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of ``r`` elements of a vector, in order, a row each."""
     from ..creation import tensor
@@ -195,7 +196,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input[tensor(rows, dtype=dtypes.int64, device=input.device).reshape(len(rows), r)]
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="BlockDiagBackward0")
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of one matrix, 0 elsewhere."""
     blocks = [atleast_2d(each) for each in _tensors(tensors)] or [zeros(1, 0)]
@@ -211,7 +212,7 @@ def block_diag(*tensors: Any) -> Tensor:
 # --- diagonals ----------------------------------------------------------------------------------------------------
 
 
-@composite
+@composite(grad_fn="DiagEmbedBackward0")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dimension as the diagonal of matrices in dimensions ``dim1`` and ``dim2``."""
     ndim = input.ndim + 1
@@ -234,7 +235,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return input.diagonal(diagonal).clone()
+    return shown_as(input.diagonal(diagonal).clone(), "DiagonalBackward0_copy")
 
 
 @composite
@@ -243,7 +244,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(-1), offset)
 
 
-@composite
+@composite(grad_fn="TraceBackward0")
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
@@ -339,7 +340,7 @@ def flipud(input: Tensor) -> Tensor:
     return input.flip(0)
 
 
-@composite
+@composite(grad_fn="Rot90Backward0")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by ``k`` quarters from the first towards the second of ``dims``."""
     if len(dims) != 2:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..autograd.node import shown_as
 from ..dispatch import result_dtype
 from ..op import composite, op
 from ..scalars import converted
@@ -93,8 +94,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return _choose(condition, input, other)
 
 
-def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
-    return _choose(condition, self, other)
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    made: Tensor = _choose(condition, self, other)
+    return made
 
 
 attach(where=_where_method)
@@ -132,7 +134,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         made = input if min is None else maximum(input, min)
-        return made if max is None else minimum(made, max)
+        return shown_as(made if max is None else minimum(made, max), "ClampBackward0")
     bounds = [each for each in (min, max) if each is not None]
     if input.dtype.category == dtypes.COMPLEX or any(isinstance(each, complex) for each in bounds):
         raise NotImplementedError("clamp is not supported for complex types")
@@ -143,13 +145,13 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(input, min, max)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="ClampMinBackward0")
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least ``min``."""
     return clamp(input, min=min)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="ClampMaxBackward0")
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most ``max``."""
     return clamp(input, max=max)

@@ -121,7 +121,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return _complex(real, imag)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, grad_fn="PolarBackward0")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """``abs * exp(1j * angle)``.
 

@@ -8,7 +8,7 @@ from .. import dtypes, overrides
 from .._tensor import Tensor, attach, wrap
 from ..autograd import forward_ad
 from ..autograd.engine import tangents
-from ..autograd.node import renamed
+from ..autograd.node import shown_as
 from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
 from ..inplace import assign, check_writable, is_plain, snapshot
@@ -220,7 +220,7 @@ def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blo
     value = to_kind(value, self._kind, non_blocking=non_blocking)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)
-    return assign(self, renamed(_copied(snapshot(self), value), name))
+    return assign(self, shown_as(_copied(snapshot(self), value), name))
 
 
 _copied = op(

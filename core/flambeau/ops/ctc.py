@@ -204,4 +204,19 @@ def ctc_loss(
     return losses if batched else losses.squeeze(0)
 
 
-PUBLIC["ctc_loss"] = ctc_loss
+def _public_ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Minus the log-likelihood of label sequences, unreduced (0), their mean (1) or sum (2).
+
+    See :func:`torch.nn.functional.ctc_loss`.
+    """
+    if not isinstance(reduction, int) or reduction not in (0, 1, 2):
+        raise TypeError(f"ctc_loss(): argument 'reduction' must be 0, 1 or 2, not {reduction!r}")
+    names = ("none", "mean", "sum")
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, names[reduction], zero_infinity)
+
+
+_public_ctc_loss.__name__ = _public_ctc_loss.__qualname__ = "ctc_loss"
+PUBLIC["ctc_loss"] = _public_ctc_loss

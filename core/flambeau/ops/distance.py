@@ -13,7 +13,7 @@ from .reductions import _vector_norm as vector_norm
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="NormBackward1")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` over the last dimension.
 
@@ -24,7 +24,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim)
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="SumBackward1")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along ``dim``; lengths count as at least ``eps``.
 
@@ -40,7 +40,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="PdistBackward0")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows ``i < j`` of a matrix, in one dimension."""
     if input.ndim != 2:

@@ -51,7 +51,8 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
         return input * 0
     kind = input._kind
     if "fused_dropout" in kind.backend.all_kernels and type(kind) is Kind and not whole_channels:
-        return _fused(input, 1 - p, raw_generator(None, kind.device))[0]
+        made: Tensor = _fused(input, 1 - p, raw_generator(None, kind.device))[0]
+        return made
     with no_grad():
         noise = _kept(input, p, whole_channels).div_(1 - p)
     return input * noise

@@ -47,14 +47,14 @@ def _refuse_complex(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name} is not supported for complex tensors.")
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="Deg2RadBackward0")
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians."""
     _refuse_complex("deg2rad", input)
     return input * (math.pi / 180)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="Rad2DegBackward0")
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees."""
     _refuse_complex("rad2deg", input)
@@ -75,7 +75,7 @@ _accurate_sinc = in_double(_sinc)
 
 def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
     safe = F.where(input == 0, 1.0, input)
-    return g * F.where(input == 0, 0.0, (F.cos(safe * math.pi) - F.sinc(input)) / safe)
+    return g * F.conj(F.where(input == 0, 0.0, (F.cos(safe * math.pi) - F.sinc(input)) / safe))
 
 
 sinc = op(
@@ -212,8 +212,8 @@ logaddexp = op(
     >>> torch.logaddexp(torch.tensor([0.0, 1000.0]), torch.tensor([0.0, 0.0]))
     tensor([6.9315e-01, 1.0000e+03])
     """,
-    input=lambda F, g, input, other: g / (1 + F.exp(other - input)),
-    other=lambda F, g, input, other: g / (1 + F.exp(input - other)),
+    input=lambda F, g, input, other: g / F.conj(1 + F.exp(other - input)),
+    other=lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
 )  # fmt: skip
 logaddexp2 = op(
     "logaddexp2", _logaddexp2_forward, promote="float", doc="``log2(2**input + 2**other)``, without overflow on the way.",
@@ -315,7 +315,7 @@ def frexp(input: Tensor) -> Any:
 _FREXP = make("frexp", ("mantissa", "exponent"))
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="LdexpBackward0")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
     if other.dtype.category < dtypes.FLOATING:

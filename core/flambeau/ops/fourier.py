@@ -211,6 +211,8 @@ def istft(
     window = _checked_window("istft", input, n_fft, hop, win_length, window)
     if return_complex and onesided:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if not return_complex and window is not None and window.is_complex():
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
     spectra = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(1, 2)
     scale = 1 if normalized else 2
     if return_complex:
@@ -239,7 +241,7 @@ def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bo
     positions = _frame_positions(count, hop, n_fft, frames).reshape(-1)
     weighted = (frames * window).reshape(frames.shape[0], -1)
     signal = weighted.new_zeros((frames.shape[0], total)).index_add(1, positions, weighted)
-    squares = (window * window.conj()).real.expand(count, n_fft).reshape(-1)
+    squares = (window * window).expand(count, n_fft).reshape(-1)
     envelope = squares.new_zeros(total).index_add(0, positions, squares)
     start = n_fft // 2 if center else 0
     stop = start + length if length is not None else total - (n_fft // 2 if center else 0)

@@ -57,7 +57,7 @@ def _lgamma_of_positive(xp: Any, x: Any) -> Any:
 @in_double
 def lgamma_forward(xp: Any, input: Any) -> Any:
     positive = _lgamma_of_positive(xp, xp.where(input < 0, 1 - input, xp.abs(input)))
-    sine = xp.abs(xp.sin(math.pi * (input - xp.floor(input))))
+    sine = xp.abs(xp.sin(math.pi * (input - xp.round(input))))
     reflected = xp.where(sine == 0, math.inf, math.log(math.pi) - xp.log(xp.where(sine == 0, 1.0, sine)) - positive)
     made = xp.where(input < 0, reflected, positive)
     return xp.where(xp.isinf(input), math.inf, xp.where(input != input, input, made))
@@ -177,7 +177,7 @@ attach(polygamma=_polygamma_method)
 attach(polygamma_=in_place("polygamma", _polygamma_method))
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="MvlgammaBackward0")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
     if p < 1:

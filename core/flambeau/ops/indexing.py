@@ -7,7 +7,7 @@ from typing import Any
 from .. import dtypes, overrides
 from .._tensor import Tensor, attach, wrap
 from ..autograd.engine import tangents
-from ..autograd.node import renamed
+from ..autograd.node import shown_as
 from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from ..devices import Kind, kind_of
 from ..dispatch import wrap_scalar
@@ -63,12 +63,26 @@ def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> A
 
 
 def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
-    """Sum values by position, without scattering: sort, cumulate, take differences."""
-    order = xp.argsort(positions)
-    sums = xp.concat([xp.zeros((1,), dtype=values.dtype), xp.cumulative_sum(xp.take(values, order), dtype=values.dtype)])
-    bounds = xp.searchsorted(xp.take(positions, order), xp.arange(size + 1))
-    ends = xp.take(sums, bounds)
-    return ends[1:] - ends[:-1]
+    """Sum values by position, without scattering: sort, then add to each what lies 1, 2, 4, ... before it at the same position.
+
+    So the additions form a tree, nothing is subtracted, and an infinity at one position is not seen at another.
+    """
+    count, given = values.shape[0], values.dtype
+    if not count:
+        return xp.zeros((size,), dtype=given)
+    if getattr(given, "itemsize", 4) == 2 and not xp.isdtype(given, "integral"):  # half precision
+        values = xp.astype(values, xp.float32)
+    order = xp.argsort(positions, stable=True)
+    places, sums = xp.take(positions, order, axis=0), xp.take(values, order, axis=0)
+    zero, step = xp.zeros((), dtype=sums.dtype), 1
+    while step < count:
+        more = xp.where(places[step:] == places[:-step], sums[:-step], zero)
+        sums = xp.concat([sums[:step], sums[step:] + more])
+        step *= 2
+    wanted = xp.arange(size, dtype=places.dtype)
+    last = xp.clip(xp.searchsorted(places, wanted, side="right") - 1, 0, None)
+    found = xp.where(xp.take(places, last, axis=0) == wanted, xp.take(sums, last, axis=0), zero)
+    return xp.astype(found, given)
 
 
 op(
@@ -293,7 +307,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, kind, before, value, raw)
-        give_history(self, renamed(recorded, made_by), storage)
+        give_history(self, shown_as(recorded, made_by), storage)
 
 
 def _maker_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
@@ -351,7 +365,7 @@ def _check_index(name: str, index: Tensor, size: int) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of ``dim`` at the positions in ``index`` (1-d); a copy."""
     dim = wrap_dim(dim, input.ndim)
@@ -402,7 +416,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     dim = wrap_dim(dim, input.ndim)
     if not index.numel():
-        return input.new_empty(index.shape)
+        return input.reshape(-1)[:0].reshape(index.shape)
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if not input.ndim or not index.ndim:
@@ -493,7 +507,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked_fill(input, mask, value)
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="MaskedSelectBackward0")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where ``mask`` holds, in one dimension."""
     from .views import broadcast_tensors

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..autograd.node import shown_as
 from ..batching.loops import one_by_one
 from ..op import composite, op
 from ..settings import contiguous_format
@@ -100,7 +101,8 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     shape = (1,) * extra + self._array.shape
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
     tall = self.reshape([length for each in shape for length in (1, each)])
-    return tall.expand(spread).clone(memory_format=contiguous_format).reshape([r * n for r, n in zip(repeats, shape, strict=True)])
+    wide = tall.expand(spread).clone(memory_format=contiguous_format)
+    return shown_as(wide.reshape([r * n for r, n in zip(repeats, shape, strict=True)]), "RepeatBackward0")
 
 
 attach(repeat=_repeat_method)
@@ -125,7 +127,7 @@ _flip = op(
 )  # fmt: skip
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="FlipBackward0")
 def flip(input: Tensor, dims: Any) -> Tensor:
     """The elements in reverse order along ``dims``; a copy."""
     return _flip_method(input, dims)
@@ -146,7 +148,7 @@ _roll = op(
 )  # fmt: skip
 
 
-@composite
+@composite(grad_fn="RollBackward0")
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """The elements moved on by ``shifts`` along ``dims``, round the end; without ``dims``, as if flattened."""
     shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)

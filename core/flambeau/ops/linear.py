@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import overrides
 from .._tensor import Tensor
-from ..inplace import with_out
+from ..autograd.node import shown_as
+from ..inplace import write_result
 from ..op import composite, op
 from .matrix import matmul
 from .views import t
@@ -51,7 +52,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if out is not None:
-        return with_out(linear)(input, weight, bias, out=out)
+        return write_result("linear", linear(input, weight, bias), out)  # type: ignore[no-any-return]  # ``out`` itself
     if bias is None:
         return matmul(input, t(weight))
     shape = weight._array.shape
@@ -59,7 +60,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         _explain_shapes(input, weight)
     if not input._kind is weight._kind is bias._kind:
         _check_dtypes(input, weight, bias)
-    return _linear(bias, input, weight)
+    made = _linear(bias, input, weight)
+    return made if input._array.ndim == 2 else shown_as(made, "ViewBackward0")
 
 
 def _explain_shapes(input: Tensor, weight: Tensor) -> None:

@@ -176,7 +176,7 @@ def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
         raise RuntimeError("cdist only supports non-negative p values")
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="CdistBackward0")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm distances between all rows of ``x1`` and all of ``x2``.
 
@@ -221,7 +221,7 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution of ``A X = input``, where ``input2`` is the Cholesky factor of ``A``."""
     from ..linalg import solve_triangular
@@ -246,7 +246,7 @@ def _check_system(b: Tensor, A: Tensor, name: str) -> None:
                            f"each b matrix is {b.shape[-2]} by {b.shape[-1]}")  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="CholeskyInverseBackward0")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
     from ..linalg.checks import check_square
@@ -343,7 +343,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     return tuple(write_out(target, each) for target, each in zip(out, made, strict=True))
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="LinalgLuSolveBackward0")
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of ``A X = input`` from the LU factorization of ``A``."""
     from .. import linalg
@@ -370,7 +370,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     return _LUUnpack((P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty))
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="TriangularSolveBackward0")
 def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The solution of ``A X = input`` (``A^T X = input`` if ``transpose``) for triangular ``A``, with a copy of ``A``."""
     from ..linalg import solve_triangular

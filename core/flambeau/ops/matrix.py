@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..autograd.node import shown_as
 from ..op import RECORDED, composite, op
 from ..scalars import converted
 
@@ -70,7 +71,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(input, mat2)
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="MvBackward0")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector, ``(n, m) @ (m,) -> (n,)``."""
     if input.ndim != 2 or vec.ndim != 1:
@@ -81,7 +82,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return _mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="DotBackward0")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors of one length (no conjugation)."""
     if input.ndim != 1 or tensor.ndim != 1:
@@ -95,7 +96,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="VdotBackward0")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors, the first conjugated."""
     return dot(input.conj(), other)
@@ -139,7 +140,8 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
-        return _mm(input.reshape(prod(shape[:-1]), shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])
+        made = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])
+        return shown_as(made, "UnsafeViewBackward0")
     return _batched(input, other)
 
 
@@ -151,7 +153,7 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
         input = input.expand(*batch, *input._array.shape[-2:])
     if other._array.shape[:-2] != batch:
         other = other.expand(*batch, *other._array.shape[-2:])
-    return _bmm(input, other)
+    return shown_as(_bmm(input, other), "UnsafeViewBackward0")
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
@@ -186,7 +188,7 @@ def _add_product(
     return (input if beta == 1 else input * beta) + scaled
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="AddmmBackward0")
 def addmm(input: Any, mat1: Any, mat2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * mat1 @ mat2``."""
     if of_old:
@@ -197,7 +199,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *of_old: Any, beta: Any = 1, alpha: 
     return _add_product(input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="AddmvBackward0")
 def addmv(input: Any, mat: Any, vec: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * mat @ vec``."""
     if of_old:
@@ -205,7 +207,7 @@ def addmv(input: Any, mat: Any, vec: Any, *of_old: Any, beta: Any = 1, alpha: An
     return _add_product(input, mv, mat, vec, beta, alpha)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="AddrBackward0")
 def addr(input: Any, vec1: Any, vec2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if of_old:
@@ -213,7 +215,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *of_old: Any, beta: Any = 1, alpha: A
     return _add_product(input, outer, vec1, vec2, beta, alpha)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="BaddbmmBackward0")
 def baddbmm(input: Any, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * batch1 @ batch2``, batch by batch."""
     if of_old:
@@ -221,7 +223,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, a
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="AddbmmBackward0")
 def addbmm(input: Any, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2).sum(0)``."""
     if of_old:

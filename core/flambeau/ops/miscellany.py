@@ -101,7 +101,7 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool =
     """
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
-    given = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
+    given: Sequence[int] = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
     if not input.ndim:
         given, input = [wrap_dim(each, 0) for each in given][:0], input.clone()
     dims = sorted(wrap_dim(each, input.ndim) for each in given)

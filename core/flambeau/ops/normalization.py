@@ -13,6 +13,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, alias
 from ..autograd.modes import _grad, no_grad
+from ..autograd.node import shown_as
 from ..op import PUBLIC, op
 from .formula import formula
 
@@ -234,7 +235,7 @@ def group_norm(
     weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
     dims = tuple(range(-1 - len(space), 0))
     made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return made.reshape(input.shape)
+    return shown_as(made.reshape(input.shape), "NativeGroupNormBackward0")
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:

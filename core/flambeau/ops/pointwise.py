@@ -185,7 +185,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return _round(input / 10**-decimals) * 10**-decimals  # type: ignore[no-any-return]  # a power of ints is Any
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="FracBackward0")
 def frac(input: Tensor) -> Tensor:
     """The fractional part, of the sign of the element."""
     return input - trunc(input)

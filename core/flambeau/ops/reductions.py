@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.node import shown_as
 from ..op import OPS, composite, op, result_type
 from .standard import look
 from .views import wrap_dim
@@ -39,7 +40,7 @@ def _axis(dim: Any) -> Any:
 
 sum = op(
     "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=_axis(dim), keepdims=keepdim),
-    promote="sum",
+    promote="sum", backward_name_along="SumBackward1",
     doc="""The sum of all elements, or over the dimensions ``dim``; integers are summed in int64.
 
     >>> import flambeau as torch
@@ -52,7 +53,7 @@ sum = op(
 
 _mean = op(
     "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.mean(input, axis=_axis(dim), keepdims=keepdim),
-    promote="accumulate", public=False, method=False,
+    promote="accumulate", public=False, method=False, backward_name_along="MeanBackward1",
     input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
 )  # fmt: skip
 
@@ -89,7 +90,7 @@ def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any,
 
 _prod = op(
     "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.prod(input, axis=_axis(dim), keepdims=keepdim),
-    promote="sum", public=False, method=False, input=_prod_grad,
+    promote="sum", public=False, method=False, backward_name_along="ProdBackward1", input=_prod_grad,
 )  # fmt: skip
 
 
@@ -214,7 +215,7 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
             return getattr(input, of_two)(other)
         if dim is None:
             _refuse_empty(name, input, None)
-            return of_all(input, ())
+            return shown_as(of_all(input, ()), f"{name.capitalize()}Backward1")
         _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
         if not input.ndim:
             wrap_dim(dim, 0)
@@ -279,10 +280,15 @@ def _divisor(shape: Any, dim: Any, correction: float) -> float:
 
 def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
     centred = input - xp.mean(input, axis=_axis(dim), keepdims=True)
-    squared = xp.real(centred * xp.conj(centred)) if xp.isdtype(input.dtype, "complex floating") else centred * centred
-    total = xp.sum(squared, axis=_axis(dim), keepdims=keepdim)
+    total, rest = (xp.sum(each, axis=_axis(dim), keepdims=keepdim) for each in (_squared(xp, centred), centred))
     divisor = _divisor(input.shape, dim, correction)
-    return total / divisor if divisor else total * xp.asarray(float("nan"), dtype=total.dtype) / 1
+    if not divisor:
+        return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
+    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor  # less what rounding the mean added
+
+
+def _squared(xp: Any, x: Any) -> Any:
+    return xp.real(x * xp.conj(x)) if xp.isdtype(x.dtype, "complex floating") else x * x
 
 
 def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
@@ -327,8 +333,7 @@ def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = Fa
 
 
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    halved = F.masked(g / (out * 2), out != 0)
-    return _variance_grad(F, halved, input, input_shape, dim, correction, keepdim)
+    return _variance_grad(F, g * 0.5 * _safe_divide(F, F.ones_of(out), out), input, input_shape, dim, correction, keepdim)
 
 
 _std = op(
@@ -338,14 +343,14 @@ _std = op(
 )  # fmt: skip
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="VarMeanBackward0")
 def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
     """The variance and the mean."""
     dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="StdMeanBackward0")
 def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
     """The standard deviation and the mean."""
     dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
@@ -415,7 +420,7 @@ def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) 
 _logsumexp = op(
     "logsumexp", _logsumexp_forward, promote="float_accumulate", public=False, method=False,
     input=lambda F, g, input, out, input_shape, dim, keepdim:
-        spread(F, g, input_shape, dim, keepdim) * F.exp(input - spread(F, out, input_shape, dim, keepdim)),
+        spread(F, g, input_shape, dim, keepdim) * F.conj(F.exp(input - spread(F, out, input_shape, dim, keepdim))),
 )  # fmt: skip
 
 

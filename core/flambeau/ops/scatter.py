@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..autograd.node import renamed
+from ..autograd.node import shown_as
 from ..op import composite, op
 from .indexing import _check_gather, _scatter_add, scatter_add
 from .standard import look, overwrite
@@ -61,7 +61,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     dim = wrap_dim(dim, input.ndim)
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    if not isinstance(src, Tensor):
+    of_number = not isinstance(src, Tensor)
+    if of_number:
         src = input.new_full(index.shape, src)
     elif src.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -71,7 +72,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         return input.clone()
     _check_scatter(input, dim, index, src)
     if reduce is None:
-        return _scatter(input, src, index, dim)
+        return shown_as(_scatter(input, src, index, dim), f"ScatterBackward{int(of_number)}")
     if reduce == "add":
         return _scatter_add(input, src, index, dim)
     if reduce == "multiply":
@@ -89,7 +90,7 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
     _check_gather("scatter", input, dim, index)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="ScatterReduceBackward0")
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """``scatter``, combining all that meets in one place by "sum", "prod", "mean", "amax" or "amin".
 
@@ -211,7 +212,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if not input.ndim:
         return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]  # ``alpha`` is Any
     source = source if alpha == 1 else source * alpha
-    return renamed(input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True), "IndexAddBackward0")
+    return shown_as(input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True), "IndexAddBackward0")
 
 
 @composite(inplace=True, out=True)
@@ -220,7 +221,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     dim = _check_index("index_copy", input, dim, index, source)
     if not input.ndim:
         return source.reshape(()).clone()
-    return renamed(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0")
+    return shown_as(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0")
 
 
 @composite(inplace=True)
@@ -233,7 +234,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
                            "dimension(s).")
     if not input.ndim:
         return value.to(input.dtype).clone()  # type: ignore[no-any-return]  # ``value`` is Any
-    return renamed(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
+    if value.requires_grad:
+        index = index.unique()  # what is written twice counts once
+    return shown_as(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
 
 
 @composite(inplace=True)
@@ -253,7 +256,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)
     from ..op import OPS
 
-    return renamed(OPS["setitem"].function(input, values, raw), "IndexPutBackward0")
+    return shown_as(OPS["setitem"].function(input, values, raw), "IndexPutBackward0")
 
 
 def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:
@@ -269,7 +272,7 @@ _index_put_add = op(
 )  # fmt: skip
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="IndexReduceBackward0")
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """``index_add`` by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -286,7 +289,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 # --- as if flattened ----------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="TakeBackward0")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at the positions ``index`` of the flattened tensor."""
     if index.dtype is not dtypes.int64:
@@ -310,7 +313,7 @@ def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool)
     return in_place("put", put)(self, index, source, accumulate)
 
 
-@composite
+@composite(grad_fn="PutBackward0")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``source`` at the positions ``index`` of the flattened tensor."""
     flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
@@ -344,7 +347,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return input.expand(wide).gather(dim, indices.expand(narrow))
 
 
-@composite(inplace=True)
+@composite(inplace=True, grad_fn="MaskedScatterBackward0")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """``input`` with the elements of ``source``, in order, where ``mask`` holds."""
     from .views import broadcast_tensors
@@ -374,26 +377,26 @@ def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
     return made
 
 
-@composite
+@composite(grad_fn="SelectScatterBackward0")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input.select(dim, index)``."""
     return _with_part(input, src, lambda t: t.select(dim, index), "select")
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="SliceScatterBackward0")
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input[start:end:step]`` along ``dim``."""
     index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
     return _with_part(input, src, lambda t: t[index], "slice")
 
 
-@composite
+@composite(grad_fn="DiagonalScatterBackward0")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of ``input`` with ``src`` in place of its diagonal."""
     return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
 
 
-@composite
+@composite(grad_fn="AsStridedScatterBackward0")
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input.as_strided(size, stride, storage_offset)``."""
     return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")

@@ -15,7 +15,7 @@ def _check(name: str, input: Tensor, factor_name: str, factor: int) -> None:
         raise RuntimeError(f"{name} expects a positive {factor_name}, but got {factor}")
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="PixelShuffleBackward0")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels into space: ``(*, C * r * r, H, W) -> (*, C, H * r, W * r)``.
 
@@ -38,7 +38,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return moved.reshape(*lead, channels // (r * r), height * r, width * r)
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="PixelUnshuffleBackward0")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Space into channels: ``(*, C, H * r, W * r) -> (*, C * r * r, H, W)``."""
     r = downscale_factor
@@ -54,7 +54,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return moved.reshape(*lead, channels * r * r, height // r, width // r)
 
 
-@composite(method=False)
+@composite(method=False, grad_fn="ChannelShuffleBackward0")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels dealt out: ``(groups, n)`` of them read as ``(n, groups)`` (Zhang et al. 2018, "ShuffleNet")."""
     if input.ndim < 3:

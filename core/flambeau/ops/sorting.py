@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.node import shown_as
 from ..dispatch import write_out
 from ..op import OPS, composite, op, result_type
 from .reductions import select_backward
@@ -106,7 +107,7 @@ for _name in ("kthvalue", "median", "mode", "nanmedian"):
     op(_name, _sort_forward, **_RESULTS)  # gives the results their named tuple
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="KthvalueBackward0")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest element (from 1) along ``dim``, and where it is."""
     dim = wrap_dim(dim, input.ndim)
@@ -136,7 +137,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     if dim is None:
         if not input.numel():
             return input.new_full((), float("nan"))
-        return _median(name, input.reshape(-1), 0, False)[0]
+        return shown_as(_median(name, input.reshape(-1), 0, False)[0], f"{name.capitalize()}Backward0")
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor, attach
+from .._tensor import Tensor
 from ..batching.loops import one_by_one
 from ..op import composite, op
 from ..return_types import make
@@ -19,7 +19,7 @@ from .views import wrap_dim
 # --- skipping NaN -------------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="NansumBackward0")
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     if input.dtype.category >= dtypes.FLOATING:
@@ -34,7 +34,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-@composite(out=True)
+@composite(inplace=True, out=True, grad_fn="NanToNumBackward0")
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
     if input.dtype.category < dtypes.FLOATING:
@@ -45,22 +45,13 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     return made.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)
 
 
-def _nan_to_num_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """In-place form of :func:`nan_to_num`."""
-    from ..inplace import in_place
-
-    return in_place("nan_to_num", nan_to_num)(self, *args, **kwargs)
-
-
-attach(nan_to_num_=_nan_to_num_)
-
 # --- extremes, counts ---------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="AminmaxBackward0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or of each slice over ``dim``."""
-    dims: Any = () if dim is None else dim
+    dims: Any = () if dim is None or not input.ndim else dim
     return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
 
@@ -329,13 +320,13 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return _vector_norm(input, order, dims, keepdim)
 
 
-@composite
+@composite(grad_fn="DistBackward0")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference."""
     return norm(input - other, p)
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, grad_fn="RenormBackward0")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
     if input.ndim < 2:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, alias, attach
+from ..autograd.node import shown_as
 from ..op import composite, op
 from .standard import look, overwrite, put
 
@@ -226,7 +227,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
         else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
     )
     kept = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
-    return _squeezed(input, kept)
+    return shown_as(_squeezed(input, kept), f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}")
 
 
 @composite
@@ -542,7 +543,7 @@ view_scatter = op(
     method=False, out=False, backward_name="CopySlices",
     doc="``input`` with what the view operation ``view`` shows of it replaced by ``value``.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
-    value=lambda F, g, view, params: getattr(F, view)(g, *params),
+    value=lambda F, g, view, params: getattr(F, view)(F.contiguous(g) if view == "as_strided" else g, *params),
 )  # fmt: skip
 
 

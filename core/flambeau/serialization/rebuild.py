@@ -32,7 +32,10 @@ __all__ = [
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # What autograd keeps on a tensor; hooks are not saved, as in PyTorch.
-_NOT_STATE = frozenset({"_accumulator", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_shares"})
+_NOT_STATE = frozenset({  # what concerns this tensor's history and memory, not its value
+    "_accumulator", "_has_hooks", "_hidden_at", "_hooks", "_inference", "_output_of", "_post_accumulate_hooks", "_retains_grad",
+    "_running", "_shares", "_tangents",
+})  # fmt: skip
 # PyTorch has no typed storage of these: it saves bytes, and the dtype beside them.
 _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
 
@@ -43,7 +46,7 @@ _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
 def reduce_tensor(tensor: Tensor) -> Reduced:
     """A tensor as its storage and its place in it, for ``Tensor.__reduce_ex__``."""
     function, args = _reduce_plain(tensor)
-    state = _state(tensor)
+    state = state_of(tensor)
     if type(tensor) is Tensor and not state:
         return function, args
     return from_type, (function, type(tensor), args, state)
@@ -52,7 +55,7 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
 def reduce_parameter(parameter_: Tensor) -> Reduced:
     """A parameter as its data, for ``Parameter.__reduce_ex__``."""
     args: tuple[Any, ...] = (parameter_.data, parameter_.requires_grad, OrderedDict())
-    state = _state(parameter_)
+    state = state_of(parameter_)
     return (parameter_with_state, (*args, state)) if state else (parameter, args)
 
 
@@ -71,7 +74,8 @@ def _reduce_plain(source: Tensor) -> Reduced:
     return tensor, (typed, *place, source.requires_grad, OrderedDict())
 
 
-def _state(source: Tensor) -> dict[str, Any]:
+def state_of(source: Tensor) -> dict[str, Any]:
+    """The attributes that a user has given to a tensor."""
     return {name: value for name, value in vars(source).items() if name not in _NOT_STATE}
 
 

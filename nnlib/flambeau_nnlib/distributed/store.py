@@ -7,9 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
+
+from .server import Server
 
 __all__ = [
     "DistBackendError",
@@ -99,6 +101,9 @@ class Store:
                 raise DistStoreError(f"wait timeout after {seconds * 1000:.0f}ms, keys: {', '.join(keys)}")
             time.sleep(pause)
             pause = min(2 * pause, 0.02)
+
+    def close(self) -> None:
+        """Serve other processes no more."""
 
     def check(self, keys: Sequence[str]) -> bool:
         """Whether all keys have been stored."""
@@ -217,29 +222,21 @@ class TCPStore(Store):
         self._table: HashStore | None = None
         if is_master:
             self._table = HashStore()
-            self._listener = Listener((host_name, port), backlog=128)
-            self.port = self._listener.address[1]
-            threading.Thread(target=self._accept, daemon=True).start()
+            self._server = Server(host_name, port, self._serve)
+            self.port = self._server.port
         if wait_for_workers and world_size:
             self.add("workers", 1)
             while is_master and int(self.get("workers")) < world_size:
                 time.sleep(0.001)
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+    def close(self) -> None:
+        if self._table is not None:
+            self._server.close()
 
     def _serve(self, connection: Connection) -> None:
-        try:
-            while True:
-                method, arguments = connection.recv()
-                connection.send(getattr(self._table, method)(*arguments))
-        except (EOFError, OSError):
-            connection.close()
+        while True:
+            method, arguments = connection.recv()
+            connection.send(getattr(self._table, method)(*arguments))
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         """What the master's table answers; each thread has a connection of its own."""

@@ -6,9 +6,10 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 from datetime import timedelta
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Connection
 from typing import Any
 
+from .server import Server
 from .store import DistBackendError, Store
 
 __all__ = ["Mailbox"]
@@ -20,36 +21,34 @@ class Mailbox:
     A reader for each sender takes messages off the wire at once, so that nobody ever waits to send.
     """
 
-    def __init__(self, store: Store, rank: int) -> None:
-        self._store, self._rank = store, rank
+    def __init__(self, store: Store, rank: int, world_size: int) -> None:
+        self._rank = rank
         self._messages: defaultdict[Hashable, deque[bytes]] = defaultdict(deque)
         self._arrived = threading.Condition()
         self._peers: dict[int, Connection] = {}
         self._lock = threading.Lock()
-        self._listener = Listener(("127.0.0.1", 0), backlog=128)
-        store.set(f"mailbox/{rank}", str(self._listener.address[1]))
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._server = Server("127.0.0.1", 0, self._read)
+        self._ports = self._meet(store, world_size)
+
+    def _meet(self, store: Store, world_size: int) -> list[int]:
+        """The ports of all mailboxes.  The first rank, whose process may hold the store, sees to it that all know them."""
+        store.set(f"mailbox/{self._rank}", str(self._server.port))
+        ports = [int(store.get(f"mailbox/{rank}")) for rank in range(world_size)]
+        if store.add("met", 1) == world_size:
+            store.set("all met", "")
+        if self._rank == 0:
+            store.wait(["all met"])
+        return ports
 
     def close(self) -> None:
         """Take no more messages."""
-        self._listener.close()
+        self._server.close()
         for each in self._peers.values():
             each.close()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._read, args=(connection,), daemon=True).start()
-
     def _read(self, connection: Connection) -> None:
-        try:
-            while True:
-                self._put(connection.recv(), connection.recv_bytes())
-        except (EOFError, OSError):
-            connection.close()
+        while True:
+            self._put(connection.recv(), connection.recv_bytes())
 
     def _put(self, key: Hashable, data: bytes) -> None:
         with self._arrived:
@@ -63,7 +62,7 @@ class Mailbox:
             return
         with self._lock:
             if rank not in self._peers:
-                self._peers[rank] = Client(("127.0.0.1", int(self._store.get(f"mailbox/{rank}"))))
+                self._peers[rank] = Client(("127.0.0.1", self._ports[rank]))
             try:
                 self._peers[rank].send(key)
                 self._peers[rank].send_bytes(data)

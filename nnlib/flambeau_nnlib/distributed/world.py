@@ -156,6 +156,7 @@ def group_of(given: Any) -> ProcessGroup | None:
 _handlers: dict[str, Callable[..., Iterator[Any]]] = {}
 _groups: dict[str, ProcessGroup] = {}
 _made = 0  # groups so far, counted alike in all processes
+_opened: Store | None = None  # the store of the job, where it was made here
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Any]]) -> None:
@@ -242,18 +243,20 @@ def init_process_group(
     if not is_backend_available(name):
         raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
     timeout = timeout or default_timeout
+    global _opened
     if store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
+        _opened = store
     elif rank < 0 or world_size < 1:
         raise ValueError("rank must be non-negative and world_size positive if using store")
     store.set_timeout(timeout)
-    mailbox = Mailbox(PrefixStore("default", store), rank)
+    mailbox = Mailbox(PrefixStore("default", store), rank, world_size)
     GroupMember.WORLD = _groups["0"] = ProcessGroup(mailbox, store, range(world_size), rank, "0", timeout)
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """Leave a group, or the job."""
-    global _made
+    global _made, _opened
     found = group_of(group)
     if found is None:
         return
@@ -264,7 +267,9 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
             each.close()
         found._mailbox.close()
         _groups.clear()
-        GroupMember.WORLD, _made = None, 0
+        if _opened is not None:
+            _opened.close()
+        GroupMember.WORLD, _made, _opened = None, 0, None
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import flambeau as torch
+from flambeau.cuda import sharing
 from flambeau.parameter import Parameter
 
 from .shared import SharedBlock, block_tensor, share
@@ -26,6 +27,11 @@ def check_leaf(tensor: torch.Tensor) -> None:
 def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Move ``tensor`` into shared memory and describe where it lies there."""
     check_leaf(tensor)
+    layout = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset())
+    if tensor.is_cuda and tensor.numel():
+        byte = SharedBlock.create(1)
+        loan = (*sharing.lend(tensor, byte), byte)
+        return _rebuild_borrowed, (type(tensor), loan, tensor.dtype, layout, tensor.requires_grad)
     if tensor.device.type != "cpu":
         return _rebuild_on_device, (
             type(tensor),
@@ -34,7 +40,6 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple[Any, ...]:
             tensor.requires_grad,
         )
     block = share(tensor)
-    layout = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset())
     return rebuild_tensor, (type(tensor), block, tensor.dtype, layout, tensor.requires_grad)
 
 
@@ -43,6 +48,13 @@ def rebuild_tensor(
 ) -> torch.Tensor:
     """The tensor of type ``cls`` that lies in ``block``."""
     return _as_type(cls, block_tensor(block, dtype).as_strided(*layout), requires_grad)
+
+
+def _rebuild_borrowed(
+    cls: type, loan: tuple[Any, ...], dtype: torch.dtype, layout: tuple[Any, ...], requires_grad: bool
+) -> torch.Tensor:
+    """The tensor of type ``cls`` in the memory that another process lends."""
+    return _as_type(cls, sharing.borrow(*loan).view(dtype).as_strided(*layout), requires_grad)
 
 
 def _rebuild_on_device(cls: type, tensor: torch.Tensor, device: str, requires_grad: bool) -> torch.Tensor:

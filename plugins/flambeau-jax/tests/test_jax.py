@@ -1,90 +1,136 @@
-"""flambeau on JAX: values, in-place writes seen through views, training."""
+"""flambeau on JAX: the conformance kit, compilation, training."""
 
 import os
 import subprocess
 import sys
 
+import jax
+import jax.numpy as jnp
 import pytest
+from flambeau_jax.compiled import Compiled
 
 import flambeau as torch
-from flambeau.conformance import networks
-from flambeau.conformance.checks import Checker
-from flambeau.conformance.samples import bad_calls, families
-
-checker = Checker("jax")
+from flambeau.conformance import FAMILIES, run
 
 
-@pytest.fixture(autouse=True)
-def on_jax():
-    with torch.device("jax"):
-        yield
+@pytest.mark.parametrize("family", FAMILIES)
+def test_conformance(family):
+    """XLA compiles for every shape: this takes a while, and little of it the next time."""
+    (found,) = run("jax", [family])
+    assert not found.failures, "\n".join(found.failures)
 
 
-@pytest.mark.parametrize("check", ["values", "gradients"])
-@pytest.mark.parametrize("family", ["arithmetic", "indexing", "joining", "matrix", "reductions", "scatter", "views"])
-def test_samples(family, check):
-    """XLA compiles for every shape: this takes a while.  ``python -m flambeau conformance jax`` checks everything."""
-    failures = []
-    for number, sample in enumerate(families()[family]):
-        if check == "gradients" and not (sample.grad and "float64" in sample.dtypes):
-            continue
-        try:
-            getattr(checker, check)(sample)
-        except Exception as error:
-            failures.append(f"{family}-{number}-{sample.name}: {error}")
-    assert not failures, "\n".join(failures)
+# --- compilation ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("family", bad_calls())
-def test_errors(family):
-    for bad in bad_calls()[family]:
-        checker.raises(bad)
+def counted(forward):
+    """A compiled forward, and a list that grows each time it is traced."""
+    traced = []
+
+    def counting(*args, **kwargs):
+        traced.append(args)
+        return forward(*args, **kwargs)
+
+    return Compiled("counting", counting), traced
 
 
-def test_writes_are_seen_by_everything_that_shares_memory():
-    base = torch.zeros(3, 4)
-    row, column, transposed, same = base[1], base[:, 2], base.t(), base.detach()
-    row.add_(1)
-    column[0] = 5
-    transposed[3, 2] = 7
-    same.mul_(2)
-    expected = torch.tensor([[0.0, 0, 10, 0], [2, 2, 2, 2], [0, 0, 0, 14]])
-    assert torch.equal(base, expected)
-    assert torch.equal(row, expected[1]) and torch.equal(column, expected[:, 2]) and torch.equal(transposed, expected.t())
+def test_a_program_is_compiled_once_for_each_shape_and_parameter():
+    kernel, traced = counted(lambda xp, x, /, dim, keepdim=False: xp.sum(x, axis=dim, keepdims=keepdim))
+    x = jnp.ones((2, 3))
+    for _ in range(3):
+        assert kernel(x, 1).shape == (2,) and kernel(x, [0, 1], keepdim=True).shape == (1, 1)
+    assert len(traced) == 2
+    kernel(jnp.ones((4, 3)), 1)
+    kernel(x.astype("float32"), 1)
+    assert len(traced) == 4
 
 
-def test_writes_to_split_and_unbound_views():
-    base = torch.arange(6.0)
-    first, second = base.split(3)
-    second.fill_(9)
-    assert base.tolist() == [0, 1, 2, 9, 9, 9] and first.tolist() == [0, 1, 2]
+def test_floats_are_no_parameters_to_compile_for():
+    kernel, traced = counted(lambda xp, x, /, rate: x * rate)
+    for rate in (0.1, 0.2, 0.3):
+        made = kernel(jnp.ones(2, "float32"), rate)
+        assert made.dtype == jnp.float32 and jnp.allclose(made, rate)
+    assert len(traced) == 1
 
 
-def test_gradients_through_writes():
-    x = torch.ones(3, requires_grad=True)
-    y = x * 2
-    y[1:].mul_(3)
-    y.sum().backward()
-    assert x.grad.tolist() == [2, 6, 6]
+def test_a_forward_that_decides_by_a_float_is_compiled_for_each():
+    kernel, traced = counted(lambda xp, x, /, p: xp.abs(x) if p == 1.0 else x**p)
+    for _ in range(2):
+        assert kernel(jnp.full(2, -3.0), 1.0).tolist() == [3, 3] and kernel(jnp.full(2, -3.0), 2.0).tolist() == [9, 9]
+    assert len(traced) == 3  # and the one that found it out
 
 
-def test_writing_to_an_expanded_view_is_refused():
-    with pytest.raises(RuntimeError, match="single memory location"):
-        torch.zeros(1, 3).expand(2, 3).add_(1)
+def test_a_forward_that_looks_into_arrays_is_not_compiled():
+    kernel, traced = counted(lambda xp, x: x + 1 if bool(xp.all(x > 0)) else x - 1)
+    assert kernel(jnp.ones(1)).tolist() == [2] and kernel(-jnp.ones(1)).tolist() == [-2]
+    assert len(traced) == 3
 
 
-@pytest.mark.parametrize("name", ["Linear", "Conv2d", "BatchNorm1d", "LSTM"])
-def test_layers(name):
-    networks.layer(name, "jax")
+def test_indices_need_not_be_hashable():
+    kernel, _ = counted(lambda xp, x, /, index: x[index])
+    assert kernel(jnp.arange(4), (slice(1, 3),)).tolist() == [1, 2]
 
 
-def test_training():
-    networks.training("jax")
+def test_learning_rates_that_change_compile_nothing():
+    x = torch.nn.Parameter(torch.ones(7, device="jax"))
+    optimizer = torch.optim.Adam([x], lr=0.1)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+
+    def step():
+        optimizer.zero_grad()
+        (x * x).sum().backward()
+        optimizer.step()
+        scheduler.step()
+
+    for _ in range(3):
+        step()
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **_: compiled.append(event) if event.endswith("backend_compile_duration") else None
+    )
+    for _ in range(3):
+        step()
+    assert not compiled
+
+
+# --- programs -------------------------------------------------------------------------------------------------------
 
 
 def test_selected_by_the_environment(tmp_path):
     code = "import torch; x = torch.randn(2, requires_grad=True); (x * x).sum().backward(); print(x.device, x.grad.device)"
-
     done = subprocess.run([sys.executable, "-m", "flambeau", "-c", code], env={**os.environ, "FLAMBEAU_BACKEND": "jax"},
                           cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
     assert done.stdout.split() == ["jax:0", "jax:0"]
+
+
+DIGITS = """
+import torch, torch.nn.functional as F
+from torch import nn
+from torchvision.datasets import UCIDigits
+
+def digits(train):
+    data = UCIDigits(train=train)
+    return data.data.unsqueeze(1).float() / 255, data.targets
+
+torch.manual_seed(0)
+(images, targets), (held_out, truth) = digits(True), digits(False)
+model = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
+                      nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
+optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+for epoch in range(3):
+    for batch in torch.randperm(len(images))[:1280].split(32):
+        optimizer.zero_grad()
+        F.cross_entropy(model(images[batch]), targets[batch]).backward()
+        optimizer.step()
+with torch.no_grad():
+    print((model(held_out).argmax(1) == truth).float().mean().item(), model[0].weight.device)
+"""
+
+
+def test_the_digits_are_learnt(tmp_path):
+    path = tmp_path / "digits.py"
+    path.write_text(DIGITS)
+    done = subprocess.run([sys.executable, "-m", "flambeau", str(path)], env={**os.environ, "FLAMBEAU_BACKEND": "jax"},
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    accuracy, device = done.stdout.split()
+    assert float(accuracy) > 0.9 and device == "jax:0"

@@ -6,6 +6,7 @@ a NumPy array.  Kernels are compiled for the host and run thread by thread.  ``L
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import functools
 import sys
@@ -57,6 +58,8 @@ class ndarray:
     def _view(self, host):
         if not host.flags.writeable:  # NumPy protects diagonals and what is broadcast; CuPy has nothing of the kind
             start = _Pointer(self._bare(host))
+            if not start.host.flags.forc:
+                return self._bare(host)
             host = np.ndarray(host.shape, host.dtype, start.host, start.offset, host.strides)
         return self._bare(host)
 
@@ -71,7 +74,6 @@ class ndarray:
         return None if root is self._host else self._view(root)
 
     def view(self, dtype=None):
-        _check(self)
         return self._view(self._host.view() if dtype is None else self._host.view(dtype))
 
     def fill(self, value):
@@ -106,7 +108,7 @@ class ndarray:
         arrays = [each for each in (index if isinstance(index, tuple) else (index,)) if isinstance(each, (ndarray, np.ndarray, list))]
         if arrays:  # else it is a view, which no device has to make
             _check(self, *arrays)
-        if any(isinstance(each, ndarray) and each.dtype == bool for each in arrays):
+        if builtins.any(isinstance(each, ndarray) and each.dtype == bool for each in arrays):
             LOG.append("wait")  # for how many there are
         found = self._host[_plain(index)]
         return self._view(found) if isinstance(found, np.ndarray) and found.base is not None else _ours(found)
@@ -119,7 +121,8 @@ class ndarray:
         return self._host.__dlpack__(**kwargs)
 
 
-VIEWS = ("broadcast_to", "expand_dims", "moveaxis", "squeeze", "swapaxes", "transpose")  # which no device has to make
+VIEWS = ("broadcast_to", "expand_dims", "moveaxis", "squeeze", "swapaxes", "transpose")  # which no device has to make; nor
+# has it to reshape, unless elements have to be copied
 
 
 def _method(name):
@@ -127,7 +130,7 @@ def _method(name):
 
     @functools.wraps(original)
     def method(self, *args, **kwargs):
-        if name not in VIEWS:
+        if name not in (*VIEWS, "reshape"):
             _check(self, *args)
         LOG.append(name)
         if name in ("__bool__", "__int__", "__float__", "__complex__", "__index__"):
@@ -136,6 +139,8 @@ def _method(name):
         if made is self._host:
             return self
         shared = isinstance(made, np.ndarray) and np.may_share_memory(made, self._host)
+        if not shared:
+            _check(self)
         return self._view(made) if shared else made if made is NotImplemented else _ours(made)
 
     return method
@@ -171,7 +176,7 @@ class _Pointer:
 
     def copy_from_host_async(self, address, size):
         LOG.append("copy from pinned memory")
-        assert any(start <= address and address + size <= start + length for start, length in _runtime.PINNED.items())
+        assert builtins.any(start <= address and address + size <= start + length for start, length in _runtime.PINNED.items())
         ctypes.memmove(self.ptr, address, size)
 
     def copy_to_host_async(self, address, size):
@@ -215,7 +220,7 @@ def _function(original, name=None):
     @functools.wraps(original)
     def call(*args, out=None, **kwargs):
         out = out[0] if isinstance(out, tuple) else out
-        if name not in VIEWS:
+        if name not in (*VIEWS, "reshape"):
             _check(*args, *kwargs.values(), out)
         LOG.append(name)
         given = [each for each in (*args, *kwargs.values()) if isinstance(each, ndarray)]
@@ -229,6 +234,7 @@ def _function(original, name=None):
                 return each
             if isinstance(made, np.ndarray) and made.base is not None and np.may_share_memory(made, each._host):
                 return each._view(made)
+        _check(*given)
         return _ours(made)
 
     return call
@@ -271,7 +277,7 @@ class ElementwiseKernel:
         _check(*(each for each in args if isinstance(each, ndarray)))
         LOG.append(self.__name__)
         scope = dict(zip(self.names, map(_plain, inputs), strict=True))
-        out._host[...] = eval(self.expression, {}, scope)
+        out._host[...] = eval(self.expression, {"sqrt": np.sqrt}, scope)
         return out
 
 
@@ -300,4 +306,4 @@ for _name in ("linalg", "fft"):
     globals()[_name] = sys.modules[f"cupy.{_name}"] = _made
 lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided))
 _namespace(sys.modules[__name__], np)
-__all__ = [name for name in __all__ if name not in ("annotations", "ctypes", "functools", "sys", "types")]  # noqa: F821
+__all__ = [name for name in __all__ if name not in ("annotations", "builtins", "ctypes", "functools", "sys", "types")]  # noqa: F821

@@ -107,7 +107,12 @@ class BaseMemory:
 
 class MemoryPointer:
     def __init__(self, mem, offset):
-        self.mem, self.ptr, self.device_id = mem, mem.ptr, mem.device_id
+        self.mem, self.ptr, self.offset, self.device_id = mem, mem.ptr + offset, offset, mem.device_id
+
+    @property
+    def host(self):
+        """What is at this address, where it is a real one: of memory that another process lends."""
+        return (ctypes.c_char * self.mem.size).from_address(self.mem.ptr)
 
 
 class MemoryPool:
@@ -189,7 +194,8 @@ def make_cuda():
         CUDARuntimeError=CUDARuntimeError, getDevice=current, setDevice=_set_device, getDeviceCount=lambda: DEVICES,
         getDeviceProperties=get_device_properties, deviceSynchronize=lambda: LOG.append(("synchronize device", current())),
         deviceCanAccessPeer=lambda here, there: 1, malloc=lambda size: next(_addresses), free=lambda pointer: None,
-        memGetInfo=lambda: ((1 << 30) - 512, 1 << 30), ipcGetEventHandle=lambda pointer: b"handle", streamCaptureModeGlobal=0,
+        memGetInfo=lambda: ((1 << 30) - 512, 1 << 30), ipcGetEventHandle=lambda pointer: b"handle", ipcGetMemHandle=lambda pointer: b"%d" % pointer, ipcOpenMemHandle=int,
+        ipcCloseMemHandle=lambda pointer: LOG.append("memory given back"), streamCaptureModeGlobal=0,
         streamCaptureModeThreadLocal=1, streamCaptureModeRelaxed=2, memoryTypeHost=1,
         pointerGetAttributes=pointer_attributes,
     )  # fmt: skip

@@ -148,7 +148,8 @@ def _with_factor(of: str, name: str, reference: Any, *shapes: tuple[int, ...], p
         made = find(torch, of)(prepare(torch, a))
         return find(torch, name)(b, *(made if isinstance(made, tuple) else (made,)), **options)
 
-    return Sample(name, call, [real(*each) for each in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), _TYPES, atol=1e-5)
+    return Sample(name, call, [real(*each) for each in shapes], lambda np, b, a: reference(np, b, prepare(np, a)), _TYPES,
+        atol=1e-5)
 
 
 _DECOMPOSITIONS = [
@@ -177,19 +178,23 @@ _DECOMPOSITIONS = [
     _of("linalg.lu", lambda np, a: _lu(np, a), (2, 5, 3)),
     *(_of(name, lambda np, a: sum(_lu(np, a)[1:]) - np.eye(3), (2, 3, 3), finish=lambda torch, made: made[0])
       for name in ("lu", "linalg.lu_factor", "linalg.lu_factor_ex")),
-    Sample("lu_unpack", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), [real(2, 3, 4)], lambda np, a: _lu(np, a), _TYPES,
+    Sample("lu_unpack", lambda torch, a: torch.lu_unpack(*torch.linalg.lu_factor(a)), [real(2, 3, 4)], lambda np, a: _lu(np, a),
+           _TYPES,
            atol=1e-5, method=False),
     Sample("linalg.ldl_factor", lambda torch, a: torch.linalg.ldl_factor(_positive(torch, a))[0].diagonal(0, -2, -1).prod(-1),
            [real(2, 3, 3)], lambda np, a: np.linalg.det(_positive(np, a)), _REAL, grad=False, atol=1e-5),
-    Sample("linalg.ldl_factor_ex", lambda torch, a: torch.linalg.ldl_factor_ex(_positive(torch, a))[0].diagonal(0, -2, -1).prod(-1),
+    Sample("linalg.ldl_factor_ex", lambda torch, a: torch.linalg.ldl_factor_ex(_positive(torch, a))[0].diagonal(0, -2,
+           -1).prod(-1),
            [real(2, 3, 3)], lambda np, a: np.linalg.det(_positive(np, a)), _REAL, grad=False, atol=1e-5),
     Sample("linalg.ldl_solve", lambda torch, a, b: torch.linalg.ldl_solve(*torch.linalg.ldl_factor(_positive(torch, a)), b),
-           [real(2, 3, 3), real(3, 2)], lambda np, a, b: np.linalg.solve(_positive(np, a), b + 0 * a[:, :, :2]), _REAL, grad=False,
+           [real(2, 3, 3), real(3, 2)], lambda np, a, b: np.linalg.solve(_positive(np, a), b + 0 * a[:, :, :2]), _REAL,
+               grad=False,
            atol=1e-5),
     _of("geqrf", lambda np, a: abs(np.linalg.qr(a)[1]), (2, 4, 3), finish=lambda torch, made: made[0].triu()[..., :3, :].abs(),
         result="real", grad=False),
     _of("linalg.householder_product", _reflectors, (2, 4, 3), (2, 3)), _of("orgqr", _reflectors, (2, 4, 3), (2, 3)),
-    _of("ormqr", lambda np, a, tau, b: _reflectors(np, np.pad(a, ((0, 0), (0, 1))), np.pad(tau, (0, 1))) @ b, (4, 3), (3,), (4, 2),
+    _of("ormqr", lambda np, a, tau, b: _reflectors(np, np.pad(a, ((0, 0), (0, 1))), np.pad(tau, (0, 1))) @ b, (4, 3), (3,),
+        (4, 2),
         grad=False),
     _of("svd_lowrank", lambda np, a: np.linalg.svd(a)[1], (5, 3), args=(3,), finish=lambda torch, made: made[1], dtypes=_REAL,
         grad=False, vmap=False),
@@ -207,7 +212,8 @@ _SOLUTIONS = [
       for name in ("slogdet", "linalg.slogdet")),
     _of("logdet", lambda np, a: np.log(np.linalg.det(a)), (2, 3, 3), prepare=_positive),
     _of("linalg.solve", lambda np, a, b: np.linalg.solve(a, b + 0 * a[..., :2]), (2, 3, 3), (3, 2), prepare=_regular),
-    _of("linalg.solve", lambda np, a, b: np.linalg.solve(a, b[:, None] + 0 * a[..., :1])[..., 0], (2, 3, 3), (3,), prepare=_regular),
+    _of("linalg.solve", lambda np, a, b: np.linalg.solve(a, b[:, None] + 0 * a[..., :1])[..., 0], (2, 3, 3), (3,),
+        prepare=_regular),
     _of("linalg.solve", lambda np, a, b: np.linalg.solve(a, b[..., None])[..., 0], (2, 3, 3), (2, 3), prepare=_regular),
     _of("linalg.solve", lambda np, a, b: b @ np.linalg.inv(a), (3, 3), (2, 2, 3), prepare=_regular, options={"left": False}),
     _of("linalg.solve_ex", lambda np, a, b: (np.linalg.solve(a, b + 0 * a[..., :2]), np.zeros(2)), (2, 3, 3), (3, 2),
@@ -222,7 +228,8 @@ _SOLUTIONS = [
            [real(3, 2), real(3, 3)], lambda np, b, a: np.linalg.solve(np.tril(_regular(np, a)).T, b), _TYPES, atol=1e-5),
     _with_factor("linalg.cholesky", "cholesky_solve", lambda np, b, a: np.linalg.solve(a, b + 0 * a[..., :2]), (3, 2), (2, 3, 3),
                  prepare=_positive),
-    Sample("cholesky_inverse", lambda torch, a: torch.cholesky_inverse(torch.linalg.cholesky(_positive(torch, a))), [real(2, 3, 3)],
+    Sample("cholesky_inverse", lambda torch, a: torch.cholesky_inverse(torch.linalg.cholesky(_positive(torch, a))),
+           [real(2, 3, 3)],
            lambda np, a: np.linalg.inv(_positive(np, a)), _TYPES, atol=1e-5),
     _with_factor("linalg.lu_factor", "lu_solve", lambda np, b, a: np.linalg.solve(a, b), (3, 2), (3, 3)),
     Sample("linalg.lu_solve", lambda torch, a, b: torch.linalg.lu_solve(*torch.linalg.lu_factor(_regular(torch, a)), b),
@@ -232,8 +239,10 @@ _SOLUTIONS = [
            [real(3, 3), real(2, 3)], lambda np, a, b: b @ _adjoint(np, np.linalg.inv(_regular(np, a))), _TYPES, atol=1e-5),
     *(_of(name, _pinv, (4, 3), atol=1e-4) for name in ("pinverse", "linalg.pinv")),
     _of("linalg.pinv", _pinv, (2, 3, 4), atol=1e-4),
-    _of("linalg.pinv", lambda np, a: np.linalg.pinv(a, hermitian=True), (3, 3), prepare=_hermitian, options={"hermitian": True}, atol=1e-4),
-    _of("linalg.lstsq", lambda np, a, b: _pinv(np, a) @ b, (2, 4, 3), (2, 4, 2), finish=lambda torch, made: made.solution, atol=1e-4),
+    _of("linalg.pinv", lambda np, a: np.linalg.pinv(a, hermitian=True), (3, 3), prepare=_hermitian, options={"hermitian": True},
+        atol=1e-4),
+    _of("linalg.lstsq", lambda np, a, b: _pinv(np, a) @ b, (2, 4, 3), (2, 4, 2), finish=lambda torch, made: made.solution,
+        atol=1e-4),
     _of("linalg.lstsq", lambda np, a, b: _pinv(np, a) @ b, (2, 4), (2, 3), finish=lambda torch, made: made.solution, atol=1e-4),
     _of("linalg.tensorinv", lambda np, a: np.linalg.tensorinv(a, 1), (4, 2, 2), args=(1,), atol=1e-4),
     _of("linalg.tensorsolve", lambda np, a, b: np.linalg.tensorsolve(a, b), (2, 2, 4), (2, 2), atol=1e-4),
@@ -242,16 +251,19 @@ _SOLUTIONS = [
 ]  # fmt: skip
 
 _NORMS = [
-    *(_of("linalg.matrix_norm", _matrix_norm(p), (2, 3, 4), args=(p,), result="real") for p in ("fro", "nuc", 1, -1, 2, -2, _INF, -_INF)),
+    *(_of("linalg.matrix_norm", _matrix_norm(p), (2, 3, 4), args=(p,), result="real") for p in ("fro", "nuc", 1, -1, 2, -2, _INF,
+          -_INF)),
     _of("linalg.matrix_norm", _matrix_norm(2, (0, 2), True), (2, 3, 4), args=(2, (0, 2), True), result="real"),
-    *(_of("linalg.vector_norm", _vector_norm(p), (2, 3, 4), args=(p, 1, True), result="real") for p in (0.5, 1, 2, 3, _INF, -_INF)),
+    *(_of("linalg.vector_norm", _vector_norm(p), (2, 3, 4), args=(p, 1, True), result="real") for p in (0.5, 1, 2, 3, _INF,
+          -_INF)),
     _of("linalg.vector_norm", lambda np, a: np.full(3, 8.0), (2, 3, 4), args=(0, (0, 2)), result="real", grad=False),
     _of("linalg.norm", lambda np, a: np.linalg.norm(a.ravel()), (2, 3, 4), result="real"),
     _of("linalg.norm", lambda np, a: np.linalg.norm(a, "nuc"), (3, 4), args=("nuc",), result="real"),
     _of("linalg.norm", lambda np, a: np.linalg.norm(a, 3, 1), (3, 4), args=(3, 1), result="real"),
     *(_of("linalg.cond", lambda np, a, p=p: np.linalg.cond(a, p), (2, 3, 3), args=(p,), prepare=_regular, result="real")
       for p in (None, "nuc", 2, -2, "fro", 1, -1, _INF, -_INF)),
-    _of("linalg.matrix_rank", lambda np, a: np.full(2, 2), (2, 4, 2), prepare=lambda torch, a: a @ _adjoint(torch, a), result="int64",
+    _of("linalg.matrix_rank", lambda np, a: np.full(2, 2), (2, 4, 2), prepare=lambda torch, a: a @ _adjoint(torch, a),
+        result="int64",
         grad=False),
     _of("linalg.matrix_rank", lambda np, a: np.linalg.matrix_rank(a, 1.5), (2, 4, 3), args=(1.5,), result="int64", grad=False),
 ]  # fmt: skip
@@ -261,7 +273,7 @@ _PRODUCTS = [
     *(_of(name, lambda np, a: np.linalg.matrix_power(a, 3), (2, 3, 3), args=(3,), atol=1e-4)
       for name in ("matrix_power", "linalg.matrix_power")),
     _of("linalg.matrix_power", lambda np, a: np.linalg.matrix_power(a, -2), (3, 3), args=(-2,), prepare=_regular),
-    _of("linalg.matrix_power", lambda np, a: np.eye(3) + 0 * a, (2, 3, 3), args=(0,)),
+    _of("linalg.matrix_power", lambda np, a: np.eye(3) + 0 * a, (2, 3, 3), args=(0,), grad=False),
     Sample("linalg.multi_dot", lambda torch, *x: torch.linalg.multi_dot(x), [real(2, 3), real(3, 4), real(4)],
            lambda np, *x: np.linalg.multi_dot(x), _TYPES, atol=1e-4),
     Sample("chain_matmul", lambda torch, *x: torch.chain_matmul(*x), [real(2, 3), real(3, 4), real(4, 2)],
@@ -281,7 +293,8 @@ _PRODUCTS = [
       for e, shapes in {
           "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ii": [(3, 3)], "ii->i": [(3, 3)], "ij->": [(2, 3)],
           "i,j->ij": [(3,), (2,)], "...ij,...jk->...ik": [(2, 3, 4), (4, 5)], "bn,anm,bm->ba": [(2, 5), (3, 5, 4), (2, 4)],
-          "iij,jk->ik": [(2, 2, 3), (3, 2)], "ij,kl,mn->": [(2, 3), (3, 2), (2, 2)], "Ab,b->A": [(2, 3), (3,)], ",i->i": [(), (3,)],
+          "iij,jk->ik": [(2, 2, 3), (3, 2)], "ij,kl,mn->": [(2, 3), (3, 2), (2, 2)], "Ab,b->A": [(2, 3), (3,)],
+          ",i->i": [(), (3,)],
       }.items()),
     *(Sample("cdist", lambda torch, a, b, p=p: torch.cdist(a, b, p), [real(2, 4, 3), real(5, 3)],
              lambda np, a, b, p=p: np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], p, -1), _REAL, atol=1e-5)
@@ -290,7 +303,8 @@ _PRODUCTS = [
 
 _EMPTY = [
     _of("linalg.inv", lambda np, a: a, (0, 3, 3)), _of("linalg.det", lambda np, a: np.ones(2), (2, 0, 0)),
-    _of("linalg.svd", lambda np, a: (np.zeros((0, 0)), np.zeros(0), np.eye(3)), (0, 3), result=("same", "real", "same"), grad=False),
+    _of("linalg.svd", lambda np, a: (np.zeros((0, 0)), np.zeros(0), np.eye(3)), (0, 3), result=("same", "real", "same"),
+        grad=False),
     _of("linalg.qr", lambda np, a: (np.eye(3) + np.zeros((2, 1, 1)), a), (2, 3, 0), args=("complete",), grad=False),
     _of("linalg.solve", lambda np, a, b: b, (0, 0), (0, 2)), _of("linalg.pinv", lambda np, a: a.T, (0, 2)),
     _of("linalg.matrix_exp", lambda np, a: a, (0, 2, 2)), _of("linalg.cholesky", lambda np, a: a, (0, 0)),
@@ -305,8 +319,10 @@ def _bad(name: str, *inputs: Any, error: str = "RuntimeError", dtype: str = "flo
 
 BAD = [
     *(_bad(name, real(2)) for name in (
-        "linalg.cholesky", "linalg.inv", "linalg.det", "linalg.slogdet", "linalg.qr", "linalg.svd", "linalg.svdvals", "linalg.eigh",
-        "linalg.eigvalsh", "linalg.eig", "linalg.lu", "linalg.lu_factor", "linalg.pinv", "linalg.matrix_exp", "linalg.matrix_norm",
+        "linalg.cholesky", "linalg.inv", "linalg.det", "linalg.slogdet", "linalg.qr", "linalg.svd", "linalg.svdvals",
+        "linalg.eigh",
+        "linalg.eigvalsh", "linalg.eig", "linalg.lu", "linalg.lu_factor", "linalg.pinv", "linalg.matrix_exp",
+        "linalg.matrix_norm",
         "cholesky", "inverse", "det", "logdet", "qr")),
     *(_bad(name, real(2, 3)) for name in (
         "linalg.cholesky", "linalg.inv", "linalg.det", "linalg.slogdet", "linalg.eigh", "linalg.eigvalsh", "linalg.eig",
@@ -314,7 +330,8 @@ BAD = [
     *(_bad(name, real(2, 2), dtype="int64") for name in ("linalg.cholesky", "linalg.inv", "linalg.qr", "linalg.svd")),
     _bad("linalg.eigh", real(2, 2), dtype="int64", error="NotImplementedError"),
     _bad("linalg.solve", real(3, 3), real(2, 2)), _bad("linalg.solve_triangular", real(3, 3), real(2, 2), upper=True),
-    _bad("linalg.matrix_power", real(2, 3), n=2), _bad("linalg.eigh", real(2, 2), UPLO="X"), _bad("linalg.qr", real(2, 2), mode="x"),
+    _bad("linalg.matrix_power", real(2, 3), n=2), _bad("linalg.eigh", real(2, 2), UPLO="X"),
+         _bad("linalg.qr", real(2, 2), mode="x"),
     _bad("linalg.cross", real(2, 2), real(2, 2)), _bad("kron", real(2), error="TypeError"),
     Bad("einsum", lambda torch, x: torch.einsum("ij,jk", x), [real(2, 2)], "RuntimeError"),
     Bad("einsum", lambda torch, x, y: torch.einsum("ij,jk", x, y), [real(2, 2), real(3, 2)], "RuntimeError"),

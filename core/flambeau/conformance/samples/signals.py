@@ -29,7 +29,8 @@ def _place(np: Any, size: int) -> Any:
 
 _HANN, _HAMMING, _BLACKMAN = _cosines(0.5, 0.5), _cosines(0.54, 0.46), _cosines(0.42, 0.5, 0.08)
 _WINDOWS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "bartlett": (lambda np, size: np.bartlett(size), {}), "blackman": (_BLACKMAN, {}), "hamming": (_HAMMING, {}), "hann": (_HANN, {}),
+    "bartlett": (lambda np, size: np.bartlett(size), {}), "blackman": (_BLACKMAN, {}), "hamming": (_HAMMING, {}),
+    "hann": (_HANN, {}),
     "cosine": (lambda np, size: np.sin(np.pi * (np.arange(size) + 0.5) / size), {}),
     "exponential": (lambda np, size: np.exp(-abs(_place(np, size)) / 2.5), {"tau": 2.5}),
     "gaussian": (lambda np, size: np.exp(-0.5 * (_place(np, size) / 1.5) ** 2), {"std": 1.5}),
@@ -38,7 +39,8 @@ _WINDOWS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "nuttall": (_cosines(0.3635819, 0.4891775, 0.1365995, 0.0106411), {}),
 }  # fmt: skip
 _OF_OLD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "bartlett_window": (lambda np, size: np.bartlett(size), {}), "blackman_window": (_BLACKMAN, {}), "hamming_window": (_HAMMING, {}),
+    "bartlett_window": (lambda np, size: np.bartlett(size), {}), "blackman_window": (_BLACKMAN, {}),
+    "hamming_window": (_HAMMING, {}),
     "hann_window": (_HANN, {}), "kaiser_window": (lambda np, size: np.kaiser(size, 5.0), {"beta": 5.0}),
 }  # fmt: skip
 
@@ -69,12 +71,15 @@ SAMPLES = [
     *(_window(f"signal.windows.{name}", formula, options, False) for name, (formula, options) in _WINDOWS.items()),
     *(_window(f"signal.windows.{name}", _cosine if name == "cosine" else formula, options, True, sym=False)
       for name, (formula, options) in _WINDOWS.items() if name not in ("exponential",)),
-    *(_window(name, formula, options, True) for name, (formula, options) in _OF_OLD.items()),
+    *(_window(name, formula, options, True, periodic=True) for name, (formula, options) in _OF_OLD.items()),
     *(_window(name, formula, options, False, periodic=False) for name, (formula, options) in _OF_OLD.items()),
-    Sample("fft.fftfreq", lambda torch: torch.fft.fftfreq(5, 0.5), [], lambda np: np.fft.fftfreq(5, 0.5), ("float32",), grad=False),
-    Sample("fft.rfftfreq", lambda torch: torch.fft.rfftfreq(6, 2.0), [], lambda np: np.fft.rfftfreq(6, 2.0), ("float32",), grad=False),
+    Sample("fft.fftfreq", lambda torch: torch.fft.fftfreq(5, 0.5), [], lambda np: np.fft.fftfreq(5, 0.5), ("float32",),
+           grad=False),
+    Sample("fft.rfftfreq", lambda torch: torch.fft.rfftfreq(6, 2.0), [], lambda np: np.fft.rfftfreq(6, 2.0), ("float32",),
+           grad=False),
     Sample("stft", lambda torch, x: torch.stft(x, 8, 4, window=torch.ones(8, dtype=x.dtype), center=False, return_complex=True),
            [real(20)], lambda np, x: _stft(np, x, 8, 4), _WIDE, "complex", atol=1e-5),
-    Sample("istft", lambda torch, x, w: _rebuilt(torch, x, w), [real(2, 20), given(_HANN_8)], lambda np, x, w: x, _WIDE, atol=1e-5,
+    Sample("istft", lambda torch, x, w: _rebuilt(torch, x, w), [real(2, 20), given(_HANN_8)], lambda np, x, w: x, _WIDE,
+           atol=1e-5,
            method=False),
 ]  # fmt: skip

@@ -39,6 +39,8 @@ SAMPLES = [
            lambda np, x: (np.array([2, 2, 1, 1, 1]), np.array([1, 3, 0, 2, 4])), REALS, _BOTH, grad=False),
     Sample("sort", lambda torch, x: torch.sort(x), [given([2.0, float("nan"), 1.0])],
            lambda np, x: (np.array([1, 2, np.nan]), np.array([2, 0, 1])), FLOATS, _BOTH, grad=False),
+    Sample("argsort", lambda torch, x: torch.argsort(x, stable=True), [apart(3, 4)], lambda np, x: np.argsort(x, -1), _TYPES,
+           "int64", grad=False),
     Sample("argsort", lambda torch, x: torch.argsort(x, 1), [apart(3, 4)], lambda np, x: np.argsort(x, 1), _TYPES, "int64",
            grad=False),
     Sample("msort", lambda torch, x: torch.msort(x), [apart(3, 4)], lambda np, x: np.sort(x, 0), _TYPES),

@@ -7,6 +7,7 @@ import warnings
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.ops.attention import fused_attention, has_fused_attention
 from flambeau.ops.linear import linear
 
 from .activation import softmax
@@ -36,6 +37,9 @@ def scaled_dot_product_attention(
     """
     _check_attention(query, key, value, attn_mask)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
+    if fuses and attn_mask is None and not dropout_p:
+        return fused_attention(query, key, value, is_causal, scale)
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)

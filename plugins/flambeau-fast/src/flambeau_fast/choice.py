@@ -6,11 +6,13 @@ so that errors, broadcasting, dtypes and empty arrays are that one's business al
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from flambeau_backends.numpy import kernels as numpy_kernels
 
 __all__ = ["IN_PLACE", "KERNELS", "fast", "fast_in_place", "is_dense", "process"]
@@ -20,6 +22,7 @@ Kernel = Callable[..., Any]
 KERNELS: dict[str, Kernel] = {}
 IN_PLACE: dict[str, Kernel] = {}
 FLOAT = np.dtype(np.float32)
+_LEAST = os.environ.get("FLAMBEAU_FAST_LEAST")  # elements from which on to use every kernel: 1 lets tests with small arrays reach them
 
 
 class Process:
@@ -59,17 +62,30 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 
 
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
-    def chosen(*args: Any, **options: Any) -> Any:
-        array = args[of]
-        if array.size >= least and array.dtype is FLOAT and not process.forked:
-            made = kernel(*args, **options)
-            if made is not None:
-                return made
-        return plain(*args, **options)
+    """For each number of arguments that small arrays come with, a function that gets to the plain kernel without a detour."""
 
-    return chosen
+    def is_large(array: Any) -> bool:
+        return array.size >= least and array.dtype is FLOAT and not process.forked
+
+    def chosen(*args: Any, **options: Any) -> Any:
+        made = kernel(*args, **options) if is_large(args[of]) else None
+        return plain(*args, **options) if made is None else made
+
+    def chosen_of_one(input: Any) -> Any:
+        made = kernel(input) if input.size >= least and is_large(input) else None
+        return plain(input) if made is None else made
+
+    def chosen_of_two(input: Any, other: Any) -> Any:
+        made = kernel(input, other) if input.size >= least and is_large(input) else None
+        return plain(input, other) if made is None else made
+
+    least = least if _LEAST is None else int(_LEAST)
+    code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function
+    if code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of:  # type: ignore[attr-defined]
+        return chosen
+    return {1: chosen_of_one, 2: chosen_of_two}.get(code.co_argcount, chosen)
 
 
 def is_dense(*arrays: Any) -> bool:
-    """Whether all are float32 in row-major order."""
-    return all(each.dtype is FLOAT and each.flags.c_contiguous for each in arrays)
+    """Whether all are float32 in row-major order, and writable: numba would compile each loop again for those that are not."""
+    return all(each.dtype is FLOAT and each.flags.c_contiguous and each.flags.writeable for each in arrays)

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from flambeau_backends.numpy import kernels_conv
 
 from . import onednn, winograd
@@ -14,7 +15,7 @@ from .choice import FLOAT, fast, is_dense
 
 Sizes = Sequence[int]
 
-LEAST = 1 << 10
+LEAST = 1 << 8
 
 
 def _suits(groups: int, *arrays: Any) -> bool:

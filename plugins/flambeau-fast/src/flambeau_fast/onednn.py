@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+
 from flambeau_backends.numpy import winograd as plain
 
 from . import onednn

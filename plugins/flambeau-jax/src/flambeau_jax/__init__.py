@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy
 
 from flambeau.backend import Backend, hookimpl
-from flambeau.op import OPS
 
 from .compiled import Compiled
 from .kernels import KERNELS
@@ -36,7 +35,10 @@ class JaxBackend(Backend):
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
-        return {name: Compiled(name, record.forward) for name, record in OPS.items()} | KERNELS
+        return KERNELS
+
+    def kernel_of(self, name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
+        return Compiled(name, forward)
 
     # --- arrays ---
 

@@ -66,16 +66,3 @@ def norm_backward(made, weight_slope, bias_slope, g, x, mean, scale, factor, fix
             row, slope, out = x[n, c], g[n, c], made[n, c]
             for j in range(places):
                 out[j] = slope[j] * a + row[j] * tilt + offset
-
-
-@compiled
-def sums(out, x):
-    batch, channels, places = x.shape
-    for c in prange(channels):
-        total = 0.0
-        for n in range(batch):
-            part, row = f32(0), x[n, c]
-            for j in range(places):
-                part += row[j]
-            total += part
-        out[c] = f32(total)

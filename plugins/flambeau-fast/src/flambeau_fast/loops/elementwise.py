@@ -1,13 +1,11 @@
 """One element after the other: each loop reads its arrays once, whatever it computes."""
 
-# ruff: noqa: B905, E741
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
 
 from . import compiled, inlined
-from .scalar import erf as _erf
 from .scalar import exp as _exp
 from .scalar import f32, normal_density, normal_share_below
 from .scalar import sigmoid as _sigmoid
@@ -94,12 +92,6 @@ def tanh(out, x):
 def sigmoid(out, x):
     for i in prange(out.size):
         out[i] = _sigmoid(x[i])
-
-
-@compiled
-def erf(out, x):
-    for i in prange(out.size):
-        out[i] = _erf(x[i])
 
 
 # --- activations, and their gradients ---

@@ -10,19 +10,24 @@ from .scalar import f32, sigmoid, tanh
 
 @compiled
 def lstm_step(active, cell, output, gates, now, c):
-    """``active`` are the gates after their sigmoids and tanh; ``gates`` and ``now``, what input and state add to them."""
+    """``active`` are the gates after their sigmoids and tanh; ``gates`` and ``now``, what input and state add to them.
+
+    Several loops over few arrays each: of one over many, the compiler makes no vector instructions.
+    """
     size = c.shape[1]
     for sample in prange(len(c)):
         add, more, kept, before = gates[sample], now[sample], active[sample], c[sample]
         new_cell, new_output = cell[sample], output[sample]
+        for j in range(2 * size):
+            kept[j] = sigmoid(add[j] + more[j])
+        for j in range(2 * size, 3 * size):
+            kept[j] = tanh(add[j] + more[j])
+        for j in range(3 * size, 4 * size):
+            kept[j] = sigmoid(add[j] + more[j])
         for j in range(size):
-            i = sigmoid(add[j] + more[j])
-            f = sigmoid(add[size + j] + more[size + j])
-            g = tanh(add[2 * size + j] + more[2 * size + j])
-            o = sigmoid(add[3 * size + j] + more[3 * size + j])
-            kept[j], kept[size + j], kept[2 * size + j], kept[3 * size + j] = i, f, g, o
-            new_cell[j] = f * before[j] + i * g
-            new_output[j] = o * tanh(new_cell[j])
+            new_cell[j] = kept[size + j] * before[j] + kept[j] * kept[2 * size + j]
+        for j in range(size):
+            new_output[j] = kept[3 * size + j] * tanh(new_cell[j])
 
 
 @compiled

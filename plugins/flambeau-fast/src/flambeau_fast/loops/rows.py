@@ -25,13 +25,6 @@ def _largest(row):
 
 
 @inlined
-def _shift(row):
-    """What to subtract before exponentials are taken; an infinity would make NaN of all others."""
-    most = _largest(row)
-    return most if abs(most) < f32(np.inf) else f32(0)
-
-
-@inlined
 def _sum_of_exponentials(row, shift):
     total = f32(0)
     for j in range(len(row)):
@@ -66,7 +59,7 @@ def log_softmax(out, x):
 def log_sum_exp(out, x):
     for i in prange(len(x)):
         row = x[i]
-        shift = _shift(row)
+        shift = _largest(row)
         out[i] = shift + np.log(_sum_of_exponentials(row, shift))
 
 

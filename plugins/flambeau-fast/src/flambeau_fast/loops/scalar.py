@@ -14,6 +14,7 @@ f32 = np.float32
 
 _LOG2_E = f32(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = f32(0.693359375), f32(-2.12194440e-4)
+_TANH_IS_ONE = f32(7.90531110763549805)
 _SQRT_HALF = f32(0.7071067811865476)
 _DENSITY = f32(0.3989422804014327)  # of the normal distribution at 0
 
@@ -50,9 +51,8 @@ def sigmoid(x):
 
 @inlined
 def tanh(x):
-    """To 3 ulp: the quotient of two polynomials (Eigen's); 1 beyond 7.9."""
-    size = f32(7.90531110763549805) if x > f32(7.90531110763549805) else x
-    size = f32(-7.90531110763549805) if size < f32(-7.90531110763549805) else size
+    """To 3 ulp: the quotient of two polynomials (Eigen's), and 1 beyond 7.9."""
+    size = _TANH_IS_ONE if x > _TANH_IS_ONE else (-_TANH_IS_ONE if x < -_TANH_IS_ONE else x)
     s = size * size
     p = f32(-2.76076847742355e-16)
     p = p * s + f32(2.00018790482477e-13)
@@ -65,7 +65,7 @@ def tanh(x):
     q = q * s + f32(1.18534705686654e-04)
     q = q * s + f32(2.26843463243900e-03)
     q = q * s + f32(4.89352518554385e-03)
-    return size * p / q
+    return f32(1) if x > _TANH_IS_ONE else (f32(-1) if x < -_TANH_IS_ONE else size * p / q)
 
 
 @inlined

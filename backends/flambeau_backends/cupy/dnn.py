@@ -1,0 +1,246 @@
+"""cuDNN by way of its front end, where both are installed: graphs of one operation, planned once for each set of shapes.
+
+What cuDNN has no engine for is remembered too: callers get None, and compute in their own way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from flambeau import backends, settings
+
+__all__ = ["library", "run"]
+
+_TYPES = {"float32": "FLOAT", "float16": "HALF", "bfloat16": "BFLOAT16"}
+_local = threading.local()
+
+
+class Layout(NamedTuple):
+    """How an array lies in memory; strides in elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+
+@cache
+def library() -> Any:
+    """The front end's module, or None where it or cuDNN is missing."""
+    try:
+        import cudnn
+
+        cudnn.backend_version()
+    except (ImportError, OSError, RuntimeError):
+        return None
+    return cudnn
+
+
+def run(describe: Callable[..., Any], arrays: Sequence[Any], results: Sequence[tuple[Sequence[int], Any]], *options: Any) -> Any:
+    """The results of an operation as arrays of these shapes and dtypes; None where cuDNN does not have it.
+
+    ``describe(cudnn, graph, *tensors, *options)`` adds the operation to a graph and returns its results' tensors.
+    """
+    if library() is None or not backends.cudnn.enabled or any(each.dtype.name not in _TYPES or not each.size for each in arrays):
+        return None
+    arrays = [each if _is_dense(each) else cupy.ascontiguousarray(each) for each in arrays]
+    made = [_empty(shape, dtype, like=arrays[0]) for shape, dtype in results]
+    exact = not backends.cudnn.allow_tf32
+    plan = _plan(describe, cupy.cuda.runtime.getDevice(), tuple(map(_layout, arrays)), tuple(map(_layout, made)), options, exact,
+                 backends.cudnn.deterministic or settings.are_deterministic_algorithms_enabled())  # fmt: skip
+    if plan is None:
+        return None
+    plan.execute([*arrays, *made])
+    return made
+
+
+def _layout(array: Any) -> Layout:
+    return Layout(array.shape, tuple(step // array.itemsize for step in array.strides), array.dtype.name)
+
+
+def _in_channels_last(array: Any) -> bool:
+    order = (0, *range(2, array.ndim), 1)
+    return array.ndim > 3 and bool(array.transpose(order).flags.c_contiguous)
+
+
+def _is_dense(array: Any) -> bool:
+    return bool(array.flags.c_contiguous) or _in_channels_last(array)
+
+
+def _empty(shape: Sequence[int], dtype: Any, like: Any) -> Any:
+    """A new array, with its channels last if another one of as many dimensions has."""
+    if len(shape) != like.ndim or like.flags.c_contiguous:
+        return cupy.empty(shape, dtype)
+    return cupy.empty((shape[0], *shape[2:], shape[1]), dtype).transpose((0, len(shape) - 1, *range(1, len(shape) - 1)))
+
+
+def _handle(cudnn: Any) -> Any:
+    """This thread's handle for the current device, set to its current stream."""
+    handles = _local.__dict__.setdefault("handles", {})
+    device = cupy.cuda.runtime.getDevice()
+    if device not in handles:
+        handles[device] = cudnn.create_handle()
+    cudnn.set_stream(handles[device], cupy.cuda.get_current_stream().ptr)
+    return handles[device]
+
+
+class _Plan:
+    """A graph and the engine chosen for it."""
+
+    def __init__(self, describe: Callable[..., Any], inputs: Sequence[Layout], results: Sequence[Layout], options: Any,
+                 unwanted: Sequence[Any]) -> None:  # fmt: skip
+        cudnn = self.cudnn = library()
+        single = cudnn.data_type.FLOAT
+        self.graph = graph = cudnn.pygraph(io_data_type=_type(cudnn, inputs[0]), intermediate_data_type=single,
+                                           compute_data_type=single, handle=_handle(cudnn))  # fmt: skip
+        given = [graph.tensor(dim=list(each.shape), stride=list(each.strides), data_type=_type(cudnn, each)) for each in inputs]
+        made = describe(cudnn, graph, *given, *options)
+        for tensor, each in zip(made, results, strict=True):
+            tensor.set_output(True).set_dim(list(each.shape)).set_stride(list(each.strides)).set_data_type(_type(cudnn, each))
+        self.tensors = [*given, *made]
+        graph.validate()
+        graph.build_operation_graph()
+        graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+        if unwanted:
+            graph.deselect_numeric_notes(list(unwanted))
+        graph.check_support()
+        graph.build_plans()
+        self.workspace = graph.get_workspace_size()
+
+    def execute(self, arrays: Sequence[Any]) -> None:
+        workspace = cupy.empty(max(self.workspace, 1), np.uint8)
+        pointers = {tensor: array.data.ptr for tensor, array in zip(self.tensors, arrays, strict=True)}
+        self.graph.execute(pointers, workspace.data.ptr, handle=_handle(self.cudnn))
+
+
+def _type(cudnn: Any, layout: Layout) -> Any:
+    return getattr(cudnn.data_type, _TYPES[layout.dtype])
+
+
+@lru_cache(maxsize=1024)
+def _plan(
+    describe: Callable[..., Any], device: int, inputs: tuple[Layout, ...], results: tuple[Layout, ...], options: tuple[Any, ...],
+    exact: bool, deterministic: bool,
+) -> _Plan | None:  # fmt: skip
+    cudnn = library()
+    unwanted = [cudnn.numerical_note.NONDETERMINISTIC] if deterministic else []
+    if exact and inputs[0].dtype == "float32":
+        unwanted.append(cudnn.numerical_note.TENSOR_CORE)
+    try:
+        return _Plan(describe, inputs, results, options, unwanted)
+    except (cudnn.cudnnGraphNotSupportedError, RuntimeError):
+        return None
+
+
+# --- convolution --------------------------------------------------------------------------------------------------
+
+Sizes = Sequence[int]
+
+
+def _steps(stride: Sizes, padding: Sizes, dilation: Sizes) -> dict[str, list[int]]:
+    return {"pre_padding": list(padding), "post_padding": list(padding), "stride": list(stride), "dilation": list(dilation)}
+
+
+def _forward(cudnn: Any, graph: Any, image: Any, weight: Any, *steps: Sizes) -> Any:
+    return [graph.conv_fprop(image=image, weight=weight, **_steps(*steps))]
+
+
+def _input_gradient(cudnn: Any, graph: Any, loss: Any, weight: Any, *steps: Sizes) -> Any:
+    return [graph.conv_dgrad(loss=loss, filter=weight, **_steps(*steps))]
+
+
+def _weight_gradient(cudnn: Any, graph: Any, image: Any, loss: Any, *steps: Sizes) -> Any:
+    return [graph.conv_wgrad(image=image, loss=loss, **_steps(*steps))]
+
+
+def _convolved(describe: Callable[..., Any], a: Any, b: Any, shape: Sizes, *steps: Sizes) -> Any:
+    """One of the three, with at least two dimensions of space, which is what cuDNN knows."""
+    if a.ndim == 3:
+        stride, padding, dilation = steps
+        flat = (1, *stride), (0, *padding), (1, *dilation)
+        wide = _convolved(describe, a[:, :, None], b[:, :, None], (*shape[:2], 1, shape[2]), *flat)
+        return None if wide is None else wide[:, :, 0]
+    made = run(describe, [a, b], [(tuple(shape), a.dtype)], *map(tuple, steps))
+    return None if made is None else made[0]
+
+
+def convolution(input: Any, weight: Any, shape: Sizes, *steps: Sizes) -> Any:
+    """The convolution, of this shape; ``steps`` are stride, padding and dilation."""
+    return _convolved(_forward, input, weight, shape, *steps)
+
+
+def convolution_transposed(input: Any, weight: Any, shape: Sizes, *steps: Sizes) -> Any:
+    """The gradient of a convolution's input from that of its result."""
+    return _convolved(_input_gradient, input, weight, shape, *steps)
+
+
+def convolution_weight(grad: Any, input: Any, shape: Sizes, *steps: Sizes) -> Any:
+    """The gradient of a convolution's weight."""
+    return _convolved(_weight_gradient, input, grad, shape, *steps)
+
+
+# --- layer normalization ------------------------------------------------------------------------------------------
+
+
+def _normalized(cudnn: Any, graph: Any, input: Any, weight: Any, bias: Any, eps: float) -> Any:
+    phase, epsilon = cudnn.norm_forward_phase.TRAINING, graph.tensor_scalar(eps, cudnn.data_type.FLOAT)
+    return graph.layernorm(norm_forward_phase=phase, input=input, scale=weight, bias=bias, epsilon=epsilon)
+
+
+def _normalized_gradients(cudnn: Any, graph: Any, grad: Any, input: Any, weight: Any, mean: Any, inv_variance: Any) -> Any:
+    return graph.layernorm_backward(grad=grad, input=input, scale=weight, mean=mean, inv_variance=inv_variance)
+
+
+def _as_rows(array: Any, width: int) -> Any:
+    return array.reshape(array.size // max(width, 1), width, 1, 1)
+
+
+def layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Rows of as many elements as ``weight`` has, normalized; with their means and the inverses of their deviations."""
+    rows = _as_rows(cupy.ascontiguousarray(input), weight.size)
+    shape, statistics = rows.shape, ((rows.shape[0], 1, 1, 1), np.float32)
+    given = [rows, *(cupy.ascontiguousarray(each).reshape(1, -1, 1, 1) for each in (weight, bias))]
+    made = run(_normalized, given, [(shape, input.dtype), statistics, statistics], eps)
+    return None if made is None else (made[0].reshape(input.shape), made[1], made[2])
+
+
+def layer_norm_backward(grad: Any, input: Any, weight: Any, mean: Any, inv_variance: Any) -> Any:
+    """The gradients of input, weight and bias."""
+    rows, slopes = (_as_rows(cupy.ascontiguousarray(each), weight.size) for each in (input, grad))
+    scale = cupy.ascontiguousarray(weight).reshape(1, -1, 1, 1)
+    results = [(rows.shape, input.dtype), (scale.shape, weight.dtype), (scale.shape, weight.dtype)]
+    made = run(_normalized_gradients, [slopes, rows, scale, mean, inv_variance], results)
+    return None if made is None else (made[0].reshape(input.shape), made[1].reshape(weight.shape), made[2].reshape(weight.shape))
+
+
+# --- attention ----------------------------------------------------------------------------------------------------
+
+
+def _attended(cudnn: Any, graph: Any, query: Any, key: Any, value: Any, causal: bool, scale: float) -> Any:
+    return graph.sdpa(q=query, k=key, v=value, attn_scale=scale, generate_stats=True, use_causal_mask=causal)
+
+
+def _attended_gradients(
+    cudnn: Any, graph: Any, query: Any, key: Any, value: Any, result: Any, grad: Any, statistics: Any, causal: bool, scale: float
+) -> Any:
+    given = {"q": query, "k": key, "v": value, "o": result, "dO": grad, "stats": statistics}
+    return graph.sdpa_backward(**given, attn_scale=scale, use_causal_mask=causal)
+
+
+def attention(query: Any, key: Any, value: Any, causal: bool, scale: float) -> Any:
+    """Attention over ``(batch, heads, length, size)`` in half precision, and the logarithms of the softmax's denominators."""
+    shape, statistics = (*query.shape[:3], value.shape[3]), (*query.shape[:3], 1)
+    return run(_attended, [query, key, value], [(shape, query.dtype), (statistics, np.float32)], causal, scale)
+
+
+def attention_backward(
+    grad: Any, query: Any, key: Any, value: Any, result: Any, statistics: Any, causal: bool, scale: float
+) -> Any:
+    """The gradients of query, key and value."""
+    given = [query, key, value, result, grad, statistics]
+    return run(_attended_gradients, given, [(each.shape, each.dtype) for each in given[:3]], causal, scale)

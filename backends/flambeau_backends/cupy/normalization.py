@@ -1,0 +1,102 @@
+"""Normalization: statistics by CuPy's reductions, the rest in one kernel; layers by cuDNN where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+
+from . import dnn
+from .kernels import formula, kernel
+
+__all__ = ["batch_norm", "fixed_norm", "group_norm", "layer_norm", "norm_backward"]
+
+Dims = Sequence[int]
+
+_SCALED = cupy.ElementwiseKernel(
+    "T input, T mean, T variance, T weight, T bias, T eps", "T out",
+    "out = (input - mean) / sqrt(variance + eps) * weight + bias", "flambeau_normalize",
+)  # fmt: skip
+_SLOPE = cupy.ElementwiseKernel(
+    "T grad, T standard, T mean, T product, T scale", "T out", "out = (grad - mean - standard * product) * scale",
+    "flambeau_norm_backward",
+)  # fmt: skip
+
+
+def _moments(input: Any, dims: Dims) -> tuple[Any, Any]:
+    dims = tuple(dims)
+    mean = input.mean(dims, keepdims=True)
+    return mean, cupy.square(input - mean).mean(dims, keepdims=True)
+
+
+@kernel
+def moments(input: Any, dims: Dims) -> tuple[Any, Any]:
+    return _moments(input, dims)
+
+
+def _normalized(
+    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Dims = (), eps: float = 0.0,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    if mean is None:
+        mean, variance = _moments(input, dims)
+    number = input.dtype.type
+    weight, bias = number(1) if weight is None else weight, number(0) if bias is None else bias
+    return _SCALED(input, mean, variance, weight, bias, number(eps), cupy.empty(input.shape, input.dtype))
+
+
+@kernel
+def batch_norm(*args: Any, **kwargs: Any) -> Any:
+    return _normalized(*args, **kwargs)
+
+
+@kernel
+def fixed_norm(*args: Any, **kwargs: Any) -> Any:
+    return _normalized(*args, **kwargs)
+
+
+@kernel
+def group_norm(*args: Any, **kwargs: Any) -> Any:
+    return _normalized(*args, **kwargs)
+
+
+@kernel
+def layer_norm(
+    input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, dims: Dims = (), eps: float = 0.0,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    made = None if weight is None or bias is None else dnn.layer_norm(input, weight, bias, eps)
+    if made is None:
+        return _normalized(input, weight, bias, mean, variance, dims, eps)
+    if workspace is not None:
+        workspace.update(mean=made[1], inv_variance=made[2])
+    return made[0]
+
+
+def _shared(g: Any, like: Any) -> Any:
+    """The gradient of a parameter: summed over the dimensions where it is broadcast."""
+    extra = g.ndim - like.ndim
+    dims = (*range(extra), *(i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1))
+    return (g.sum(dims, keepdims=True) if dims else g).reshape(like.shape)
+
+
+@formula
+def norm_backward(
+    g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
+) -> Any:
+    if workspace:
+        made = dnn.layer_norm_backward(g, input, weight, **workspace)
+        if made is not None:
+            return made
+    given, dims = input.dtype, tuple(dims)
+    if given.itemsize == 2:
+        g, input, weight, bias = (None if each is None else each.astype("f4") for each in (g, input, weight, bias))
+    mean, variance = _moments(input, dims)
+    scale = 1 / cupy.sqrt(variance + input.dtype.type(eps))
+    standard = (input - mean) * scale
+    through = g if weight is None else g * weight
+    made = cupy.empty(input.shape, input.dtype)
+    _SLOPE(through, standard, through.mean(dims, keepdims=True), (through * standard).mean(dims, keepdims=True), scale, made)
+    gradients = made, None if weight is None else _shared(g * standard, weight), None if bias is None else _shared(g, bias)
+    return tuple(None if each is None else each.astype(given, copy=False) for each in gradients)

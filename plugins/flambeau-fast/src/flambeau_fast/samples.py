@@ -1,0 +1,162 @@
+"""A call, or several, of every kernel, in arguments that it does not decline: what is compiled ahead, and tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flambeau_backends.numpy import kernels as numpy_kernels
+from flambeau_backends.numpy.random import Generator
+
+from .choice import FLOAT
+
+__all__ = ["Call", "calls"]
+
+
+class Call(NamedTuple):
+    """A kernel's name and arguments; ``in_place`` if the first is written to."""
+
+    name: str
+    args: tuple[Any, ...]
+    in_place: bool = False
+
+
+class _Draw:
+    """Random arrays, by the size that they have at least."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+
+    def normal(self, *shape: int) -> Any:
+        return self.random.standard_normal(shape, FLOAT)
+
+    def shape(self, least: int, ndim: int = 3) -> tuple[int, ...]:
+        """A shape of ``least`` elements or somewhat more."""
+        rest = [int(n) for n in self.random.integers(1, 20, ndim - 1)]
+        return -(-least // prod(rest)), *rest
+
+
+def calls(seed: int = 0) -> Iterator[Call]:
+    """Calls with random shapes."""
+    draw = _Draw(seed)
+    for family in (_elementwise, _in_place, _rows, _channels, _pooling, _matrices, _recurrent, _convolutions):
+        yield from family(draw)
+    yield Call("fused_dropout", (draw.normal(*draw.shape(1 << 13)), 0.9, Generator(seed)))
+
+
+def _elementwise(draw: _Draw) -> Iterator[Call]:
+    shape = draw.shape(1 << 16)
+    a, b = draw.normal(*shape), draw.normal(*shape)
+    positive = np.abs(b) + FLOAT.type(0.5)
+    for name in ("add", "sub", "mul", "silu_backward", "gelu_backward", "gelu_tanh_backward"):
+        yield Call(name, (a, b))
+    for name in ("exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh"):
+        yield Call(name, (4 * a,))
+    yield Call("div", (a, positive))
+    yield Call("sqrt", (positive,))
+    yield Call("masked", (a, b > 0))
+    yield Call("leaky_relu", (a, 0.1))
+    yield Call("mse_loss", (a, b, "mean"))
+    yield Call("mse_loss_backward", (draw.normal(), a, b, "mean"))
+    rows = draw.normal(700, 5, 20)
+    for name in ("add", "mul"):
+        yield Call(name, (rows, draw.normal(20)))
+        yield Call(name, (rows, draw.normal(5, 20)))
+
+
+def _in_place(draw: _Draw) -> Iterator[Call]:
+    shape = draw.shape(1 << 16)
+    a, b, c = (draw.normal(*shape) for _ in range(3))
+    scale = np.asarray(0.3, FLOAT)
+    for args in ((a, b), (a, b, scale)):
+        yield Call("add", args, in_place=True)
+    yield Call("mul", (a, scale), in_place=True)
+    yield Call("lerp", (a, b, scale), in_place=True)
+    yield Call("addcmul", (a, b, c, scale), in_place=True)
+    yield Call("addcdiv", (a, b, np.abs(c) + FLOAT.type(0.5), scale), in_place=True)
+
+
+def _rows(draw: _Draw) -> Iterator[Call]:
+    length = int(draw.random.integers(2, 300))
+    rows, g = (draw.normal(-(-(1 << 14) // length), length) for _ in range(2))
+    cube = rows[None]
+    for name in ("softmax", "log_softmax"):
+        made = numpy_kernels.KERNELS[name](cube, 2)
+        yield Call(name, (5 * cube, 2))
+        yield Call(f"{name}_backward", (g[None], made, -1))
+    yield Call("log_sum_exp", (cube, -1))
+    target = draw.random.integers(0, length, len(rows))
+    sums = numpy_kernels.KERNELS["log_sum_exp"](rows, 1)
+    yield Call("cross_entropy_backward", (draw.normal(), rows, sums, target, None, "mean", -100))
+    yield Call("cross_entropy_backward", (draw.normal(len(rows)), rows, sums, target, None, "none", -100))
+    weight, bias = draw.normal(length), draw.normal(length)
+    for parameters in ((weight, bias), (None, None), (weight, None)):
+        yield Call("layer_norm", (cube, *parameters, None, None, (2,), 1e-5, {}))
+        yield Call("norm_backward", (g[None], cube, *parameters, None, None, (2,), 1e-5, _kept_moments(rows)))
+
+
+def _kept_moments(rows: Any) -> dict[str, Any]:
+    """What the forwards of both packs leave for the backward."""
+    mean, scale = rows.mean(1, keepdims=True), 1 / np.sqrt(rows.var(1, keepdims=True) + FLOAT.type(1e-5))
+    return {"row moments": np.stack((mean[:, 0], scale[:, 0])), "moments": (mean[:, None], scale[:, None])}
+
+
+def _channels(draw: _Draw) -> Iterator[Call]:
+    channels = int(draw.random.integers(1, 40))
+    x, g = (draw.normal(-(-(1 << 14) // (channels * 35)), channels, 5, 7) for _ in range(2))
+    weight, bias, mean, variance = (draw.normal(1, channels, 1, 1) for _ in range(4))
+    variance = np.square(variance) + FLOAT.type(0.1)
+    yield Call("moments", (x, (0, 2, 3)))
+    for parameters in ((weight, bias), (None, None)):
+        yield Call("batch_norm", (x, *parameters, mean, variance, (0, 2, 3), 1e-5, None))
+        yield Call("fixed_norm", (x, *parameters, mean, variance, (), 1e-5, None))
+        yield Call("norm_backward", (g, x, *parameters, mean, variance, (0, 2, 3), 1e-5, None))
+        yield Call("fixed_norm_backward", (g, x, *parameters, mean, variance, 1e-5))
+
+
+def _pooling(draw: _Draw) -> Iterator[Call]:
+    height, width = (int(n) for n in draw.random.integers(9, 30, 2))
+    x = draw.normal(-(-(1 << 14) // (4 * height * width)), 4, height, width)
+    for window, stride, padding in (((2, 2), (2, 2), (0, 0)), ((3, 3), (2, 2), (1, 1)), ((3, 2), (1, 3), (1, 0))):
+        size = tuple((n + 2 * p - k) // s + 1 for n, k, s, p in zip((height, width), window, stride, padding, strict=True))
+        geometry = (window, stride, padding, (1, 1), size)
+        yield Call("max_pool2d", (x, *geometry))
+        yield Call("max_pool_backward", (draw.normal(*x.shape[:2], *size), x, *geometry))
+
+
+def _matrices(draw: _Draw) -> Iterator[Call]:
+    n, m, p, batch = (int(n) for n in draw.random.integers(48, 90, 4))
+    for a in (draw.normal(n, m), draw.normal(m, n).T):
+        for b in (draw.normal(m, p), draw.normal(p, m).T):
+            yield Call("mm", (a, b))
+    yield Call("bmm", (draw.normal(batch, n, m), draw.normal(batch, p, m).swapaxes(1, 2)))
+    yield Call("linear", (draw.normal(p), draw.normal(3, n, m), draw.normal(p, m)))
+
+
+def _recurrent(draw: _Draw) -> Iterator[Call]:
+    steps, batch, size = 20, *(int(n) for n in draw.random.integers(16, 40, 2))
+    gates, weight = draw.normal(steps, batch, 4 * size), draw.normal(4 * size, size) / FLOAT.type(10)
+    h, c = draw.normal(batch, size), draw.normal(batch, size)
+    for reverse in (False, True):
+        kept: dict[str, Any] = {}
+        made = numpy_kernels.KERNELS["lstm_layer"](gates, h, c, weight, reverse, kept)
+        slopes = [draw.normal(steps, batch, size) for _ in range(2)]
+        yield Call("lstm_layer", (gates, h, c, weight, reverse, {}))
+        yield Call("lstm_backward", (*slopes, gates, h, c, weight, *made, reverse, kept))
+
+
+def _convolutions(draw: _Draw) -> Iterator[Call]:
+    batch, inputs, outputs = (int(n) for n in draw.random.integers((2, 16, 16), (5, 80, 80)))
+    for kernel, stride, padding, space in ((3, 1, 1, (17, 22)), (3, 1, 0, (19, 18)), (3, 2, 1, (9, 12)), (1, 1, 0, (8, 7)),
+                                           (1, 2, 0, (9, 9)), (5, 1, 2, (9, 8))):  # fmt: skip
+        x, weight = draw.normal(batch, inputs, *space), draw.normal(outputs, inputs, kernel, kernel)
+        size = tuple((n + 2 * padding - kernel) // stride + 1 for n in space)
+        g, bias = draw.normal(batch, outputs, *size), draw.normal(outputs)
+        geometry = ((stride, stride), (padding, padding), (1, 1), 1)
+        yield Call("convolution", (x, weight, bias, *geometry, None))
+        yield Call("convolution", (x, weight, None, *geometry, {}))
+        yield Call("convolution_weight", (g, x, weight.shape, *geometry, None))
+        yield Call("convolution_transposed", (g, weight, None, space, *geometry))

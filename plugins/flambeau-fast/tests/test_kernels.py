@@ -1,0 +1,179 @@
+"""Every kernel against the NumPy kernel that it replaces."""
+
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+from flambeau_fast import choice, loops, onednn
+from flambeau_fast.samples import calls
+
+from flambeau.backend import find
+from flambeau_backends.numpy import kernels as numpy_kernels
+from flambeau_backends.numpy.random import Generator
+
+KERNELS, IN_PLACE = find("numpy").all_kernels, find("numpy").all_inplace_kernels
+TOLERANCE = 2e-5  # of the largest value: Winograd's convolution has the largest share
+
+
+def plain(name):
+    return numpy_kernels.KERNELS.get(name, lambda *args: reference_dropout(*args))
+
+
+def reference_dropout(input, keep, generator):
+    noise = generator.bernoulli(input.shape, input.dtype, keep) / input.dtype.type(keep)
+    return input * noise, noise
+
+
+def copied(value):
+    if isinstance(value, Generator):
+        return value.clone()
+    if isinstance(value, dict):
+        return {name: copied(each) for name, each in value.items()}
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
+def assert_same(ours, theirs):
+    if isinstance(theirs, tuple):
+        assert len(ours) == len(theirs)
+        for pair in zip(ours, theirs, strict=True):
+            assert_same(*pair)
+        return
+    if theirs is None:
+        assert ours is None
+        return
+    assert np.shape(ours) == np.shape(theirs) and ours.dtype == theirs.dtype
+    scale = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-6) if theirs.size else 1
+    np.testing.assert_allclose(ours, theirs, rtol=TOLERANCE, atol=TOLERANCE * scale)
+
+
+def sampled(seeds):
+    return [pytest.param(call, id=f"{seed}-{number}-{call.name}{'_' * call.in_place}")
+            for seed in seeds for number, call in enumerate(calls(seed))]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", sampled(range(4)))
+def test_kernel(call, monkeypatch):
+    ours, theirs = (tuple(map(copied, call.args)) for _ in range(2))
+    if call.in_place:
+        numpy_kernels.INPLACE[call.name](*theirs)
+        IN_PLACE[call.name](*ours)
+        assert_same(ours, theirs)
+        return
+    expected = plain(call.name)(*theirs)
+    without_fallback(monkeypatch)
+    assert_same(KERNELS[call.name](*ours), expected)
+    for given, kept in zip(ours, call.args, strict=True):
+        if isinstance(given, np.ndarray):
+            np.testing.assert_array_equal(given, kept, "an input was written to")
+
+
+def without_fallback(monkeypatch):
+    """Samples are for the kernels of this pack, which must take them."""
+    for name in choice.KERNELS.keys() & numpy_kernels.KERNELS.keys():
+        cells = [cell for cell in choice.KERNELS[name].__closure__ if cell.cell_contents is numpy_kernels.KERNELS[name]]
+        for cell in cells:
+            monkeypatch.setattr(cell, "cell_contents", declined(name))
+
+
+def declined(name):
+    def kernel(*args, **options):
+        raise AssertionError(f"{name} was declined")
+
+    return kernel
+
+
+def test_samples_reach_every_kernel_and_every_loop_once():
+    names = {(call.name, call.in_place) for call in calls()}
+    assert names == {(name, False) for name in choice.KERNELS} | {(name, True) for name in choice.IN_PLACE}
+    for call in calls():
+        (IN_PLACE if call.in_place else KERNELS)[call.name](*map(copied, call.args))
+    for found in pkgutil.iter_modules(loops.__path__):
+        module = importlib.import_module(f"{loops.__name__}.{found.name}")
+        for name, loop in vars(module).items():
+            if not name.startswith("_") and getattr(loop, "targetoptions", {}).get("parallel"):
+                assert len(loop.signatures) == 1, f"{found.name}.{name}: compiled for {loop.signatures}"
+
+
+# --- what is left to NumPy ---
+
+
+ODD = [
+    np.zeros((0, 3), np.float32), np.zeros((), np.float32), np.ones((400, 300), np.float64), np.ones((400, 300), np.float16),
+    np.arange(120000.0, dtype=np.float32).reshape(400, 300)[:, ::2], np.arange(120000.0, dtype=np.float32).reshape(400, 300).T,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", ODD, ids=lambda x: f"{x.dtype}{x.shape}")
+@pytest.mark.parametrize("name", ["relu", "tanh", "sigmoid", "gelu", "exp", "sqrt"])
+def test_odd_arrays_of_one(name, x):
+    assert_same(np.asarray(KERNELS[name](x)), np.asarray(numpy_kernels.KERNELS[name](x)))
+
+
+@pytest.mark.parametrize("x", ODD, ids=lambda x: f"{x.dtype}{x.shape}")
+@pytest.mark.parametrize("name", ["add", "mul", "sub", "div"])
+def test_odd_arrays_of_two(name, x):
+    for other in (x, x[:1] if x.ndim else x, np.asarray(2, x.dtype)):
+        with np.errstate(all="ignore"):
+            assert_same(np.asarray(KERNELS[name](x, other)), np.asarray(numpy_kernels.KERNELS[name](x, other)))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "log_sum_exp"])
+def test_softmax_of_other_dimensions_and_types(name, dim):
+    for x in (np.ones((90, 100), np.float32), np.ones((90, 100), np.float64), np.ones((3, 2), np.float32)):
+        assert_same(KERNELS[name](x, dim), numpy_kernels.KERNELS[name](x, dim))
+
+
+def test_errors_are_numpys():
+    large = np.ones((300, 300), np.float32)
+    with pytest.raises(ValueError, match="broadcast"):
+        KERNELS["add"](large, np.ones((300, 299), np.float32))
+    with pytest.raises(ValueError, match="mismatch"):
+        KERNELS["mm"](large, np.ones((299, 300), np.float32))
+    with pytest.raises(IndexError, match="out of bounds"):
+        KERNELS["cross_entropy_backward"](
+            np.ones((), np.float32), large, large[:, :1], np.full(300, 300), None, "mean", -100
+        )
+
+
+# --- values that are none ---
+
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 88.8, -88.8, -104.0], np.float32)
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "relu", "silu", "gelu", "gelu_tanh", "sqrt"])
+def test_special_values(name):
+    x = np.tile(SPECIAL, 10000)
+    with np.errstate(all="ignore"):
+        ours, theirs = KERNELS[name](x)[: SPECIAL.size], numpy_kernels.KERNELS[name](x)[: SPECIAL.size]
+    np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=1e-37)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "log_sum_exp"])
+def test_special_values_in_rows(name, value):
+    for x in (np.ones((90, 100), np.float32), np.full((90, 100), value, np.float32)):
+        x[3, 5] = value
+        assert_same(KERNELS[name](x, 1), numpy_kernels.KERNELS[name](x, 1))
+
+
+@pytest.mark.parametrize("stride", [2, 1])
+def test_pooling_of_nan(stride):
+    x = np.random.default_rng(0).standard_normal((8, 8, 20, 20), np.float32)
+    x[::2, :, ::3, ::5] = np.nan
+    size = ((20 - 2) // stride + 1,) * 2
+    geometry = ((2, 2), (stride, stride), (0, 0), (1, 1), size)
+    g = np.ones((8, 8, *size), np.float32)
+    assert_same(KERNELS["max_pool2d"](x, *geometry), numpy_kernels.KERNELS["max_pool2d"](x, *geometry))
+    assert_same(
+        KERNELS["max_pool_backward"](g, x, *geometry), numpy_kernels.KERNELS["max_pool_backward"](g, x, *geometry)
+    )
+
+
+def test_without_onednn(monkeypatch):
+    monkeypatch.setattr(onednn, "available", lambda: False)
+    for call in calls(9):
+        if call.name in ("mm", "bmm", "linear", "convolution", "lstm_layer"):
+            assert_same(KERNELS[call.name](*call.args), numpy_kernels.KERNELS[call.name](*call.args))

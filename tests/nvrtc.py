@@ -1,0 +1,60 @@
+"""NVIDIA's run-time compiler, which needs no GPU: `pip install nvidia-cuda-nvrtc-cu12` (or -cu13)."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+__all__ = ["available", "compile_kernels"]
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    spec = importlib.util.find_spec("nvidia")
+    folders = [Path(each) for each in (spec.submodule_search_locations or ())] if spec else []
+    found = [file for folder in folders for file in sorted(folder.glob("*/lib/libnvrtc.so.*")) if ".alt." not in file.name]
+    for name in [*map(str, found), "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def available() -> bool:
+    return _library() is not None
+
+
+def compile_kernels(source: str, architecture: str, names: Sequence[str] = ()) -> bytes:
+    """The machine code of a program, with these instances of its templates.  AssertionError with the compiler's log."""
+    library = _library()
+    assert library is not None
+    program = ctypes.c_void_p()
+    assert not library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)
+    try:
+        for name in names:
+            assert not library.nvrtcAddNameExpression(program, name.encode())
+        options = [b"-std=c++17", f"-arch={architecture}".encode()]
+        failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        assert not failed, _log(library, program)
+        for name in names:
+            lowered = ctypes.c_char_p()
+            assert not library.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(lowered)), name
+        size = ctypes.c_size_t()
+        assert not library.nvrtcGetCUBINSize(program, ctypes.byref(size))
+        code = ctypes.create_string_buffer(size.value)
+        assert not library.nvrtcGetCUBIN(program, code)
+        return code.raw
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _log(library: ctypes.CDLL, program: ctypes.c_void_p) -> str:
+    size = ctypes.c_size_t()
+    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    text = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(program, text)
+    return text.value.decode()

@@ -1,0 +1,207 @@
+"""Every operation that PyTorch's own tests have samples for, on flambeau and on PyTorch: results, views and gradients."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+pytest.importorskip("expecttest")  # PyTorch's tests need it
+
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+import flambeau as ours  # noqa: E402
+
+# Variants of PyTorch's kernels, sparse layouts and compilers for GPUs: no part of the API that flambeau has.
+NO_PART_OF_THE_API = ("jiterator", "torch.", "sparse.", "_", "native_", "grid_sampler_", "to_sparse", "chalf", "slice", "fill",
+                      "max_pool2d_with_indices_backward", "resize_as_", "zero_")  # fmt: skip
+IN_THE_API = ("__", "slice_scatter", "native_channel_shuffle")
+COPIES = {"alias", "as_strided", "diagonal", "expand", "narrow", "permute", "split_with_sizes", "squeeze", "t", "transpose",
+          "unbind", "unfold", "unsqueeze", "view"}  # fmt: skip
+FURTHER_TRANSFORMS = {"fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn"}
+
+SHAPES_ONLY = {  # uninitialised, or determined up to a sign, a phase, an order of equals or a random start
+    "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "pca_lowrank", "svd_lowrank",
+    "linalg.eig", "linalg.eigh", "linalg.svd", "svd", "kthvalue", "topk", "mode", "sort", "argsort", "nn.functional.rrelu",
+    "linalg.lstsq", "linalg.pinv", "logcumsumexp", "matrix_exp", "histc", "polygamma", "special.polygamma",
+    "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d", "nn.functional.scaled_dot_product_attention",
+    "as_strided", "nn.functional.grid_sample",
+}  # fmt: skip
+NO_GRADIENTS = {  # PyTorch's differ from finite differences, are NaN, or are of the whole memory that a view shows
+    "as_strided", "as_strided_scatter", "cholesky", "cholesky_inverse", "cholesky_solve", "masked.prod", "renorm", "linalg.lu_solve",
+}  # fmt: skip
+DTYPES = [theirs.float32, theirs.int64, theirs.complex64, theirs.bool, theirs.uint8, theirs.bfloat16]
+TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-7, "complex128": 1e-7}
+
+
+def is_covered(op):
+    if op.name.endswith("_copy") and op.name.removesuffix("_copy") in COPIES or op.name in FURTHER_TRANSFORMS:
+        return False
+    if op.name.startswith(IN_THE_API):
+        return True
+    return not any(op.name == each or (each[-1] in "_." or each == "jiterator") and op.name.startswith(each)
+                   for each in NO_PART_OF_THE_API)  # fmt: skip
+
+
+OPERATORS = [pytest.param(op, id=f"{op.name}-{op.variant_test_name}".rstrip("-")) for op in op_db if is_covered(op)]
+
+
+# --- from one to the other ----------------------------------------------------------------------------------------
+
+
+def converted(value):
+    """The same for flambeau: tensors with their strides, dtypes, devices and all that holds them."""
+    if isinstance(value, theirs.Tensor):
+        return converted_tensor(value)
+    if isinstance(value, (theirs.dtype, theirs.memory_format)):
+        return getattr(ours, str(value).split(".")[1])
+    if isinstance(value, theirs.device):
+        return ours.device(str(value))
+    if isinstance(value, theirs.layout):
+        return ours.strided
+    if isinstance(value, slice):
+        return slice(*map(converted, (value.start, value.stop, value.step)))
+    if isinstance(value, (tuple, list)):
+        made = [converted(each) for each in value]
+        return tuple(made) if isinstance(value, tuple) else made
+    return {key: converted(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def converted_tensor(value):
+    dtype = converted(value.dtype)
+    if not value.numel():
+        return ours.empty(tuple(value.shape), dtype=dtype)
+    length = 1 + value.storage_offset() + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
+    memory = theirs.as_strided(value.detach(), (length,), (1,), 0)
+    memory = memory.float() if value.dtype is theirs.bfloat16 else memory.clone()
+    return ours.from_numpy(memory.numpy()).to(dtype).as_strided(tuple(value.shape), value.stride(), value.storage_offset())
+
+
+def counterpart(function):
+    """A function of PyTorch's tests on flambeau: the same code with another ``torch``; else what goes by the same name."""
+    if isinstance(function, functools.partial):
+        return functools.partial(counterpart(function.func), *function.args, **function.keywords)
+    if isinstance(function, types.FunctionType) and function.__module__.startswith("torch.testing"):
+        cells = tuple(types.CellType(counterpart(each.cell_contents)) if callable(each.cell_contents) else each
+                      for each in function.__closure__ or ())  # fmt: skip
+        made = types.FunctionType(function.__code__, {**function.__globals__, "torch": ours}, function.__name__,
+                                  function.__defaults__, cells)  # fmt: skip
+        made.__kwdefaults__ = function.__kwdefaults__
+        return made
+    return function
+
+
+def on_flambeau(op):
+    made = counterpart(op.op)
+    if made is not op.op:
+        return made
+    for name in (op.name, f"Tensor.{op.name}", f"nn.functional.{op.op.__name__}", op.op.__name__):
+        try:
+            return functools.reduce(getattr, name.split("."), ours)
+        except AttributeError:
+            continue
+    raise AttributeError(op.name)
+
+
+def samples_of(op, dtype, count):
+    theirs.manual_seed(0)
+    found = list(itertools.islice(op.sample_inputs("cpu", dtype), 60))
+    return found[:: max(1, len(found) // count)]
+
+
+def flat(made):
+    return [each for one in made for each in flat(one)] if isinstance(made, (tuple, list)) else [made]
+
+
+def called(torch, function, input, args, kwargs):
+    torch.manual_seed(42)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return flat(function(input, *args, **kwargs))
+
+
+def plain(tensor):
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+
+
+def assert_same(got, wanted, what, values=True):
+    if not isinstance(wanted, theirs.Tensor):
+        assert str(got) == str(wanted) or got == pytest.approx(wanted), what
+        return
+    assert str(got.dtype) == str(wanted.dtype), what
+    assert tuple(got.shape) == tuple(wanted.shape), what
+    if values:
+        tolerance = TOLERANCE.get(str(wanted.dtype).split(".")[1], 0)
+        np.testing.assert_allclose(plain(got), plain(wanted), tolerance, tolerance, err_msg=what)
+
+
+def shares(view, base):
+    return bool(view.numel() and base.numel()) and view.untyped_storage().data_ptr() == base.untyped_storage().data_ptr()
+
+
+# --- tests --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_results(op):
+    """Values, dtypes and shapes; and whether the result is a view of the input."""
+    function = on_flambeau(op)
+    for dtype in (each for each in DTYPES if each in op.dtypes):
+        for sample in samples_of(op, dtype, 3):
+            given = converted((sample.input, sample.args, sample.kwargs))
+            try:
+                wanted = called(theirs, op.op, sample.input, sample.args, sample.kwargs)
+            except RuntimeError:
+                continue  # a call that PyTorch has no kernel for
+            what = f"{dtype} {sample.summary()}"[:300]
+            got = called(ours, function, *given)
+            assert len(got) == len(wanted), what
+            for a, b in zip(got, wanted, strict=True):
+                assert_same(a, b, what, op.name not in SHAPES_ONLY)
+                if isinstance(sample.input, theirs.Tensor) and isinstance(b, theirs.Tensor) and b._is_view() and not b.is_conj():
+                    assert shares(a, given[0]) == shares(b, sample.input), what
+
+
+DIFFERENTIABLE = [each for each in OPERATORS if each.values[0].supports_autograd and theirs.float64 in each.values[0].dtypes]
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE)
+def test_gradients(op):
+    function = on_flambeau(op)
+    if op.name in SHAPES_ONLY | NO_GRADIENTS:
+        pytest.skip("not determined")
+    for dtype in (each for each in (theirs.float64, theirs.complex128) if each in op.dtypes):
+        for sample in samples_of(op, dtype, 2):
+            given = converted((sample.input, sample.args, sample.kwargs))
+            try:
+                wanted = gradients(theirs, op.op, sample.input, sample.args, sample.kwargs)
+            except RuntimeError:
+                continue
+            got = gradients(ours, function, *given)
+            for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
+                what = f"input {number} of {sample.summary()}"[:300]
+                if a is None or b is None:  # None and zeros are the same to a program
+                    assert not plain(b if a is None else a).any() if a is not b else True, what
+                else:
+                    assert_same(a, b, what)
+
+
+def gradients(torch, function, *given):
+    leaves = [each.requires_grad_() for each in tensors_in(given, torch) if each.is_floating_point() or each.is_complex()]
+    made = [each for each in called(torch, function, *given) if isinstance(each, torch.Tensor) and each.requires_grad]
+    rng = np.random.default_rng(0)
+    weights = [torch.tensor(rng.uniform(0.5, 1.5, tuple(each.shape))).to(each.dtype) for each in made]
+    return torch.autograd.grad(made, leaves, weights, allow_unused=True) if made else [None] * len(leaves)
+
+
+def tensors_in(value, torch):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return [each for part in parts for each in tensors_in(part, torch)]

@@ -1,0 +1,178 @@
+"""Sums over long dimensions, half precision, and formulas that must not overflow, cancel or underflow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.ops.indexing import _sum_at
+
+F = torch.nn.functional
+SINGLE = torch.float32
+
+
+def relative(got, wanted):
+    got = np.asarray(got.detach() if isinstance(got, torch.Tensor) else got, np.float64)
+    return np.max(np.abs(got - wanted) / np.abs(wanted))
+
+
+@pytest.mark.parametrize(("shape", "dim"), [
+    ((1 << 18,), None), ((1 << 17, 2), 0), ((1 << 12, 64), 0), ((64, 1 << 12), 1), ((300, 7, 300), (0, 2)), ((500, 4, 500), (0, 1)),
+    ((3, 1 << 16), -1), ((1 << 15, 3, 2), (0,)),
+])  # fmt: skip
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided"])
+def test_sums_are_pairwise_along_every_dimension(shape, dim, layout):
+    array = np.random.default_rng(0).uniform(0.05, 0.15, shape).astype(np.float32)
+    x = torch.tensor(array)
+    if layout == "transposed":
+        x = x.permute(*reversed(range(x.ndim))).contiguous().permute(*reversed(range(x.ndim)))
+    elif layout == "strided":
+        x = torch.stack([x, x], -1)[..., 0]
+    wide = array.astype(np.float64)
+    assert relative(x.sum(dim) if dim is not None else x.sum(), wide.sum(dim)) < 3e-6
+    assert relative(x.mean(dim) if dim is not None else x.mean(), wide.mean(dim)) < 3e-6
+
+
+def test_sums_of_any_layout():
+    rng = np.random.default_rng()
+    for _ in range(60):
+        ndim = int(rng.integers(1, 5))
+        array = rng.random(tuple(rng.integers(1, (30000, 250, 40, 12)[ndim - 1], ndim)), dtype=np.float32)
+        array = array.transpose(rng.permutation(ndim))[tuple(slice(None, None, 1 + rng.integers(2)) for _ in range(ndim))]
+        dims = tuple(int(each) - ndim * int(rng.integers(2)) for each in rng.permutation(ndim)[: rng.integers(1, ndim + 1)])
+        got = torch.from_numpy(array).sum(dims, keepdim=bool(rng.integers(2))).numpy()
+        wanted = array.astype(np.float64).sum(dims).reshape(got.shape)
+        np.testing.assert_allclose(got, wanted, rtol=3e-6)
+
+
+def test_gradients_of_what_was_broadcast_are_such_sums():
+    bias, weight = torch.zeros(4, requires_grad=True), torch.full((1 << 16, 4), 0.1)
+    ((bias + weight) * weight).sum().backward()
+    assert relative(bias.grad, 6553.6) < 3e-6
+
+
+def test_variance_of_values_far_from_zero():
+    array = (np.random.default_rng(0).standard_normal((1 << 16, 4)) + 1e4).astype(np.float32)
+    wide = array.astype(np.float64)
+    for dim in (0, 1, (0, 1)):  # in a mean that is rounded at 1e4, the last digits are lost
+        assert relative(torch.tensor(array).var(dim), wide.var(dim, ddof=1)) < 1e-5
+        assert relative(torch.tensor(array).std(dim, correction=0), wide.std(dim)) < 1e-5
+    normal = F.batch_norm(torch.tensor(array), None, None, training=True)
+    assert relative(normal.var(0, correction=0), 1) < 1e-4
+
+
+def test_running_sums_and_products_do_not_drift():
+    array = np.full(1 << 18, 0.1, np.float32)
+    assert relative(torch.tensor(array).cumsum(0), array.astype(np.float64).cumsum()) < 1e-7
+    factors = (1 + 1e-6 * np.random.default_rng(0).uniform(-1, 1, 1 << 16)).astype(np.float32)
+    wide = factors.astype(np.float64)
+    assert relative(torch.tensor(factors).cumprod(0), wide.cumprod()) < 1e-7
+    assert relative(torch.tensor(factors).prod(), wide.prod()) < 1e-7
+
+
+# --- half precision -------------------------------------------------------------------------------------------------
+
+HALVES = [torch.float16] + ([torch.bfloat16] if pytest.importorskip("ml_dtypes") else [])
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_half_precision_is_added_up_in_single(dtype):
+    n = 8192
+    x, zeros = torch.full((n,), 0.5, dtype=dtype), torch.zeros(n, dtype=torch.int64)
+    one = torch.ones(1, dtype=dtype)
+    sums = {
+        "sum": x.sum(), "mean": x.mean() * n, "cumsum": x.cumsum(0)[-1], "dot": torch.dot(x, x) * 2,
+        "mm": (x[None] @ x[:, None]).squeeze() * 2, "einsum": torch.einsum("i,i", x, x) * 2, "norm": x.norm() ** 2 * 2,
+        "index_add": (one * 0).index_add(0, zeros, x)[0], "scatter_add": (one * 0).scatter_add(0, zeros, x)[0],
+        "index_put": (one * 0).index_put((zeros,), x, accumulate=True)[0], "nansum": x.nansum(), "trapezoid": torch.trapezoid(x) + 0.5,
+    }  # fmt: skip
+    for name, made in sums.items():
+        assert made.dtype is dtype, name
+        assert abs(made.float().item() / (n / 2) - 1) < 8e-3, name
+    table = torch.ones(1, 1, dtype=dtype, requires_grad=True)
+    F.embedding(zeros, table).sum().backward()
+    assert table.grad.item() == n
+    scale = torch.ones((), dtype=dtype, requires_grad=True)
+    (x * scale).sum().backward()
+    assert scale.grad.item() == n / 2
+
+
+# --- sums by position, for libraries that cannot scatter ------------------------------------------------------------------
+
+
+def sums_by_position(values, positions, size):
+    return _sum_at(np, np.asarray(values), np.asarray(positions), size)
+
+
+def test_sums_by_position_do_not_cancel():
+    values = np.array([1e8, 1.0, -3.0, 1e8, 0.25], np.float32)
+    assert sums_by_position(values, [0, 1, 2, 0, 1], 4).tolist() == [2e8, 1.25, -3.0, 0.0]
+    assert sums_by_position([math.inf, 1.0, 2.0, -math.inf], [0, 2, 2, 3], 4).tolist() == [math.inf, 0.0, 3.0, -math.inf]
+    assert np.isnan(sums_by_position([math.nan, 1.0], [1, 0], 2)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 1000])
+def test_sums_by_position(count):
+    rng = np.random.default_rng(count)
+    values, positions = rng.uniform(0.05, 0.15, count).astype(np.float32), rng.integers(0, 5, count)
+    wanted = np.bincount(positions, values, 6)
+    np.testing.assert_allclose(sums_by_position(values, positions, 6), wanted, rtol=1e-6)
+
+
+def test_sums_by_position_form_a_tree():
+    values = np.full(1 << 16, 0.1, np.float32)
+    np.testing.assert_allclose(sums_by_position(values, np.zeros(1 << 16, int), 1), 6553.6, rtol=1e-6)
+
+
+# --- formulas -------------------------------------------------------------------------------------------------------
+
+LINE = np.concatenate([-np.logspace(-30, 4, 200), np.logspace(-30, 4, 200)])
+FORMULAS = {
+    "logsigmoid": (F.logsigmoid, lambda x: -np.logaddexp(0, -x)), "softplus": (lambda x: F.softplus(x, threshold=1e9), lambda x: np.logaddexp(0, x)),
+    "sigmoid": (torch.sigmoid, lambda x: np.exp(-np.logaddexp(0, -x))), "log1p": (torch.log1p, np.log1p), "expm1": (torch.expm1, np.expm1),
+    "logaddexp": (lambda x: torch.logaddexp(x, -x), lambda x: np.logaddexp(x, -x)), "asinh": (torch.asinh, np.arcsinh),
+    "silu": (F.silu, lambda x: x * np.exp(-np.logaddexp(0, -x))), "mish": (F.mish, lambda x: x * np.tanh(np.logaddexp(0, x))),
+    "tanh": (torch.tanh, np.tanh), "elu": (F.elu, lambda x: np.where(x > 0, x, np.expm1(x))),
+    "logsumexp": (lambda x: torch.logsumexp(torch.stack([x, 2 * x, 3 * x]), 0), lambda x: np.logaddexp(np.logaddexp(x, 2 * x), 3 * x)),
+    "hypot": (lambda x: torch.hypot(x * 1e30, x * 1e30), lambda x: np.sqrt(2) * abs(x) * 1e30),
+    "log_softmax": (lambda x: torch.log_softmax(torch.stack([x, 0 * x]), 0)[0], lambda x: -np.logaddexp(0, -x)),
+}  # fmt: skip
+
+
+def _least(name, single):
+    """What may be lost: numbers below the normal ones, and, of a logarithm of a softmax, as much as of the difference of logits."""
+    if name == "log_softmax":
+        return 1e-7 if single else 1e-15
+    return 1e-36 if single else 1e-300
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_formulas_over_the_whole_line(name, dtype):
+    function, reference = FORMULAS[name]
+    x = LINE.astype(dtype)
+    with np.errstate(all="ignore"):
+        wanted = reference(x.astype(np.longdouble)).astype(np.float64)
+    seen = np.abs(wanted) < np.finfo(dtype).max
+    got = function(torch.tensor(x)).numpy()
+    single = dtype is np.float32
+    np.testing.assert_allclose(got[seen], wanted[seen], rtol=1e-6 if single else 1e-13, atol=_least(name, single))
+
+
+def test_losses_of_extreme_logits():
+    x, y = torch.tensor([200.0, -200.0, 1e4, -1e4]), torch.tensor([0.0, 1.0, 0.0, 1.0])
+    assert F.binary_cross_entropy_with_logits(x, y, reduction="none").tolist() == [200.0, 200.0, 1e4, 1e4]
+    assert F.cross_entropy(torch.tensor([[1e4, 0.0, -1e4]]), torch.tensor([2])).item() == 2e4
+    assert torch.logsumexp(torch.tensor([-math.inf, -math.inf]), 0).item() == -math.inf
+    assert torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0).item() == pytest.approx(1000 + math.log(2))
+    assert torch.softmax(torch.tensor([1e4, 0.0]), 0).tolist() == [1.0, 0.0]
+
+
+def test_norms_of_large_and_small_numbers():
+    for scale in (1e-30, 1.0, 1e30):
+        x = torch.tensor([3.0, 4.0], dtype=torch.float64) * scale
+        assert relative(x.norm(), 5 * scale) < 1e-14
+        assert relative(torch.linalg.vector_norm(x, 3), 91 ** (1 / 3) * scale) < 1e-14

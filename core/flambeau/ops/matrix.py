@@ -134,9 +134,10 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     if n == 1 and m == 1:
         return dot(input, other)
     if n == 1:
-        return matmul(input.unsqueeze(0), other).squeeze(-2)
+        made = matmul(input.unsqueeze(0), other).squeeze(-2)
+        return shown_as(made, "MvBackward0" if m == 2 else "SqueezeBackward4")
     if m == 1:
-        return matmul(input, other.unsqueeze(1)).squeeze(-1)
+        return shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "MvBackward0")
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape

@@ -2,7 +2,7 @@
 
     python benchmarks/compare.py                    every workload, on every installed backend and kernel pack
     python benchmarks/compare.py --only LeNet       those with this in their names, or one group: calls, networks, layers, ...
-    python benchmarks/compare.py --json FILE --plot FILE.png
+    python benchmarks/compare.py --json FILE --markdown FILE.md --plot FILE.png
 
 The sides take turns within one run, with as many threads, for as many steps; what is printed are medians.  A round that
 something else on the machine disturbed is repeated.  What the steps compute is compared too: the status is 1 where it differs.
@@ -191,6 +191,23 @@ def print_machine(facts: Row) -> None:
         print(f"The machine is not idle: its load is {facts['load']:.1f}.  Times will be uncertain.")
 
 
+def markdown(facts: Row, rows: Sequence[Row]) -> str:
+    """The rows as a table for the documentation, with where they were measured."""
+    lines = [f"Measured {facts['date']} on {facts['processor']}, {facts['threads']} threads, Python {facts['python']}, "
+             f"{', '.join(facts['versions'])}; medians of turns taken within one run.", "",
+             "| workload | flambeau on | PyTorch | flambeau | ratio | ratio of peak memory |",
+             "|---|---|---|---|---|---|"]  # fmt: skip
+    for row in rows:
+        if "error" in row:
+            lines.append(f"| {row['workload']} | {row['side']} | | fails | | |")
+            continue
+        times = [in_units(row[side], row["unit"]) for side in ("theirs", "ours")]
+        memory = (row.get("memory") or {}).get("ratio")
+        lines.append(f"| {row['workload']} | {row['side']} | {times[0]} | {times[1]} | {row['ratio']:.2f} | "
+                     f"{'' if memory is None else format(memory, '.2f')} |")  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
 def plot(rows: Sequence[Row], path: str) -> None:
     """Bars of the ratios, and a mark at each aim."""
     import matplotlib
@@ -231,6 +248,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="NAME", help=f"a group ({', '.join(GROUPS)}) or part of a workload's name")
     parser.add_argument("--backends", metavar="NAMES", help="backends with commas between (default: all that can be used here)")
     parser.add_argument("--json", metavar="FILE", help="write the rows, and where they were measured")
+    parser.add_argument("--markdown", metavar="FILE", help="write the rows as a table")
     parser.add_argument("--plot", metavar="FILE.png", help="draw the ratios (needs matplotlib)")
     parser.add_argument("--rounds", type=int, default=15, help="turns that each side has (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="threads of each side (default: %(default)s)")
@@ -261,6 +279,8 @@ def main() -> int:
                 print("\n".join(map(line, new)), flush=True)
     if args.json:
         Path(args.json).write_text(json.dumps({"machine": facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    if args.markdown:
+        Path(args.markdown).write_text(markdown(facts, rows), encoding="utf-8")
     if args.plot:
         plot(rows, args.plot)
     if any(row.get("disturbed") for row in rows):

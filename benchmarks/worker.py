@@ -32,8 +32,9 @@ class Work:
         self.torch.set_num_threads(threads)
 
     def versions(self) -> str:
-        """The library's version."""
-        return f"{self.library} {self.torch.__version__}"
+        """The library's version, and the GPU it computes on."""
+        version = f"{self.library} {self.torch.__version__}"
+        return version if self.device == "cpu" else f"{version} on {self.torch.cuda.get_device_name()}"
 
     def build(self, name: str) -> list[list[float]]:
         """Make a workload's step, and do it a few times; returns some values of each time's result."""

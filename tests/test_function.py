@@ -92,6 +92,20 @@ def test_the_context():
     assert not out.requires_grad and out.grad_fn is None
 
 
+def test_contexts_have_a_class():
+    class Check(Function):
+        @staticmethod
+        def forward(ctx: torch.autograd.function.FunctionCtx, x):
+            assert isinstance(ctx, torch.autograd.function.FunctionCtx)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: torch.autograd.function.FunctionCtx, grad):
+            return grad * 2
+
+    assert Check.apply(leaf(2)).grad_fn(torch.ones(2)).tolist() == [2, 2]
+
+
 def test_results():
     class Many(Function):
         @staticmethod

@@ -143,3 +143,32 @@ def test_assignment_is_recorded() -> None:
 def test_bad_assignment(index: Any, value: Any, message: str) -> None:
     with pytest.raises((RuntimeError, IndexError), match=message):
         torch.zeros(3, 3)[index] = value
+
+
+# --- index: at some dimensions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("positions", "dims", "item"), [
+    (1, 2, np.s_[:, 2]), (-1, 0, np.s_[..., 0]), ((0, 2), (1, 3), np.s_[1, :, 3]), ([2, 0], [1, 0], np.s_[0, :, 1]),
+    (0, slice(0, 1), np.s_[:1]), (1, [0, 2], np.s_[:, [0, 2]]), (0, (1,), np.s_[[1]]), (1, None, np.s_[:, None]), ((), (), np.s_[:]),
+])  # fmt: skip
+def test_index_at_dimensions(positions: object, dims: object, item: object) -> None:
+    x = np.arange(24).reshape(2, 3, 4)
+    made = torch.from_numpy(x).index(positions, dims)
+    assert np.array_equal(made.numpy(), x[item]) and made.shape == x[item].shape
+
+
+def test_index_of_dimensions_taken_together() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
+    assert torch.equal(x.index(((0, 1),), (5,)), x[1, 2]) and torch.equal(x.index((0, 1), 1), x[0, 1])
+    made = x.index(((0, 2), 1), (torch.tensor([7, 2]), slice(1, 3)))
+    assert torch.equal(made, x.permute(0, 2, 1).reshape(8, 3)[torch.tensor([7, 2]), 1:3])
+    made.sum().backward()
+    assert x.grad is not None and x.grad.nonzero().tolist() == [[0, 1, 2], [0, 2, 2], [1, 1, 3], [1, 2, 3]]
+
+
+def test_index_of_what_is_not_there() -> None:
+    x = torch.zeros(2, 3)
+    for positions, dims, error in ((2, 0, IndexError), (0, 2, IndexError), ("a", 0, TypeError), ((0, 1), (0,), TypeError)):
+        with pytest.raises(error):
+            x.index(positions, dims)

@@ -61,7 +61,7 @@ def test_variance_of_values_far_from_zero():
         assert relative(torch.tensor(array).var(dim), wide.var(dim, ddof=1)) < 1e-5
         assert relative(torch.tensor(array).std(dim, correction=0), wide.std(dim)) < 1e-5
     normal = F.batch_norm(torch.tensor(array), None, None, training=True)
-    assert relative(normal.var(0, correction=0), 1) < 1e-4
+    assert relative(normal.var(0, correction=0), 1) < 1e-3
 
 
 def test_running_sums_and_products_do_not_drift():

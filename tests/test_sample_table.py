@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import flambeau as torch
 from flambeau.batching.loops import LOOPED
+from flambeau.conformance import coverage
 from flambeau.conformance.checks import CHECKS, Checker
 from flambeau.conformance.samples import families
 from flambeau.conformance.samples.sample import Sample, find, find_or_none
@@ -37,6 +40,7 @@ WITHOUT_SAMPLES = {
         "Tensor.backward Tensor.register_hook Tensor.register_post_accumulate_grad_hook Tensor.reinforce Tensor.requires_grad_ "
         "Tensor.retain_grad Tensor.as_subclass Tensor.module_load"),
     "tests/test_tensor.py: the argument is a function": "Tensor.apply_ Tensor.map_ Tensor.map2_",
+    "tests/test_tensor.py: takes first-class dimensions": "Tensor.index",
     "tests/test_transformer.py: tested as a layer": "nn.functional.multi_head_attention_forward",
     "tests/test_linalg.py: of old, other names of what linalg has": "symeig gels btrifact btrisolve",
     "tests/test_linalg.py: removed, and raise": "eig solve lstsq matrix_rank",
@@ -82,6 +86,26 @@ def test_exceptions_are_public_operations_without_samples() -> None:
     operations = public_operations()
     assert not EXCEPTIONS - operations.keys()
     assert not EXCEPTIONS & NAMES
+
+
+# --- documentation --------------------------------------------------------------------------------------------------
+
+GUIDE = Path(__file__).parents[1] / "docs" / "operations.md"
+
+
+def test_the_table_of_what_is_covered_is_true() -> None:
+    """``python -m flambeau.conformance.coverage`` prints it anew."""
+    assert GUIDE.read_text(encoding="utf-8").partition("<!-- python -m flambeau.conformance.coverage -->\n")[2] == coverage.table()
+
+
+def test_the_guide_shows_code_as_it_is() -> None:
+    """Its Python blocks, but for those with a prompt, are lines of the operations' source."""
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(torch.ops.__file__).parent.glob("*.py"))
+    blocks = [each for each in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S) if ">>>" not in each]
+    assert len(blocks) > 2
+    for block in blocks:
+        missing = [line for line in block.splitlines() if line.strip() and line not in source]
+        assert not missing
 
 
 # --- batches --------------------------------------------------------------------------------------------------------

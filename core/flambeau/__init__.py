@@ -17,7 +17,7 @@ from . import _tensor, aliases, backend, dtypes, op, ops, overrides, settings, v
 from ._tensor import Tensor
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .autograd import forward_ad as _forward_ad
-from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .devices import device, get_default_device, set_default_device
 from .dispatch import broadcast_shapes
 from .dtypes import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import autograd as _autograd
 from . import dtypes
 from .autograd.engine import run_scalar
-from .autograd.modes import is_inference_mode_enabled
+from .autograd.grad_mode import is_inference_mode_enabled
 from .autograd.node import Node, Output, add_leaf_hook
 from .devices import Kind, device
 from .hooks import RemovableHandle

@@ -53,7 +53,7 @@ def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kin
 
 
 def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None, pin_memory: bool = False) -> Tensor:
-    from .autograd.modes import is_inference_mode_enabled
+    from .autograd.grad_mode import is_inference_mode_enabled
 
     if out is not None:
         from .dispatch import write_out
@@ -536,8 +536,12 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     kind = _kind(dtype, device, out.dtype if out is not None else default)
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     if kind.dtype is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
+        if not step:
+            raise ValueError("step must be nonzero")
     length = max(0, math.ceil((end - start) / step))
     return _progression(kind, start, step, length, out, requires_grad, pin_memory)
 

@@ -221,6 +221,10 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         """The kind with another dtype on the same device."""
         return self if dtype is self.dtype else kind_of(dtype, self.device)
 
+    def on(self, place: device) -> Kind:
+        """The kind with the same dtype on another device."""
+        return kind_of(self.dtype, place)
+
     @property
     def one(self) -> Any:
         """A 0-d tensor holding 1."""

@@ -12,7 +12,7 @@ from . import dtypes, overrides
 from ._tensor import Tensor, wrap
 from .autograd import forward_ad
 from .autograd.engine import tangents
-from .autograd.modes import _grad, is_inference_mode_enabled
+from .autograd.grad_mode import _grad, is_inference_mode_enabled
 from .autograd.saved import check_inference
 from .devices import Kind, device, kind_of
 from .outputs import check_dtype
@@ -23,7 +23,7 @@ from .storage import IN_INFERENCE_MODE, InferenceStorage
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["broadcast_shapes", "dispatch", "explain", "tuple_of_tensors"]
+__all__ = ["broadcast_shapes", "dispatch", "explain", "require_tensors", "tuple_of_tensors"]
 
 _SCALARS = (bool, int, float, complex)
 
@@ -37,17 +37,6 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     _check_types(op, tensors)
     if op.check is not None:
         op.check(*tensors)
-    if tangents["levels"]:
-        level = forward_ad.innermost_level(tensors)
-        if level is not None:
-            return forward_ad.propagate(
-                level, tensors, lambda: dispatch(op, tensors, params, out),
-                lambda given, result: forward_ad.push_forward(op, tensors, params, given, result),
-            )  # fmt: skip
-    if any(isinstance(each, Tensor) and type(each._kind) is not Kind for each in tensors):
-        from .batching.kinds import align
-
-        tensors = align(tensors)
     if "dtype" in op.param_names:
         index = op.param_names.index("dtype")
         dtype, params = params[index], (*params[:index], None, *params[index + 1 :])
@@ -55,6 +44,17 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
             tensors = tuple(each.to(dtype) if isinstance(each, Tensor) else each for each in tensors)
             result = dispatch(op, tensors, params).to(dtype)
             return result if out is None else _into(out, result, op.name)
+    if any(isinstance(each, Tensor) and type(each._kind) is not Kind for each in tensors):
+        from .batching.kinds import align
+
+        tensors = align(tensors)
+    if tangents["levels"]:
+        level = forward_ad.innermost_level(tensors)
+        if level is not None:
+            return forward_ad.propagate(
+                level, tensors, lambda: dispatch(op, tensors, params, out),
+                lambda given, result: forward_ad.push_forward(op, tensors, params, given, result),
+            )  # fmt: skip
     if out is not None:
         _check_out(op, tensors, out)
     kind, arrays = _operands(op, tensors)
@@ -141,6 +141,13 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
         if op.variadic:
             raise TypeError(f"{op.name}(): expected Tensor as {where}, but got {given}")
         raise TypeError(f"{op.name}(): argument '{name}' {where} must be Tensor, not {given}")
+
+
+def require_tensors(name: str, **given: Any) -> None:
+    """Refuse arguments that have to be tensors and are not."""
+    for position, (argument, value) in enumerate(given.items(), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
 
 
 def tuple_of_tensors(tensors: Any, op: Op) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from . import autograd
 from ._tensor import Tensor
 from .autograd import engine, forward_ad
 from .autograd.functional import standard_basis
-from .autograd.modes import _grad, enable_grad
+from .autograd.grad_mode import _grad, enable_grad
 from .batching.kinds import drop_level, lift
 from .batching.levels import active, levels_of, transforming
 from .batching.vmap import vmap

@@ -53,16 +53,16 @@ class HostGenerator:
 
 def kernel_on_host(name: str, kind: Kind) -> Callable[..., Any]:
     """The CPU's kernel of an operation, for arrays of another backend."""
-    from .devices import device, kind_of
+    from .devices import device
 
-    host_kind, backend, index = kind_of(kind.dtype, device("cpu")), kind.backend, kind.device.index or 0
+    host_kind, backend, index = kind.on(device("cpu")), kind.backend, kind.device.index or 0
     host, array_type = host_kind.backend, backend.array_type
 
     def there(value: Any) -> Any:
-        return host.asarray(backend.to_host(value)) if isinstance(value, array_type) else value
+        return backend.copied_to(host, value) if isinstance(value, array_type) else value
 
     def back(value: Any) -> Any:
-        return backend.from_host(value, index) if isinstance(value, host.array_type) else value
+        return host.copied_to(backend, value, index) if isinstance(value, host.array_type) else value
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         made = host_kind[name][0](*map(there, args), **kwargs)

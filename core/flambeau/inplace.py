@@ -16,7 +16,7 @@ from . import dtypes, overrides
 from ._tensor import Tensor, alias
 from .autograd import forward_ad
 from .autograd.engine import tangents
-from .autograd.modes import _grad
+from .autograd.grad_mode import _grad
 from .autograd.node import Error, Node, Output, next_seq
 from .autograd.saved import SAVE_HOOKS, check_inference, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
@@ -141,7 +141,7 @@ def with_out(function: Callable[..., T]) -> Callable[..., T]:
     NAMESPACE[f"without_out_{key}"] = function
     NAMESPACE["write_result"] = write_result
     _WITH_OUT.append(key)
-    return made  # type: ignore[return-value]  # of the same signature, with ``out``
+    return made
 
 
 _WITH_OUT: list[str] = []  # the names under which generated code finds the functions

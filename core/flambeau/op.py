@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from . import dtypes
 from ._tensor import Tensor, alias, new, wrap
-from .autograd.modes import _grad
+from .autograd.grad_mode import _grad
 from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
 from .declared import UNSET, missing, with_numpy_names
@@ -93,7 +93,7 @@ class Op:
         self.signature: str = options.get("signature") or self._default_signature(names[count:], keyword_only)
         self.backward_name: str = options.get("backward_name") or _camel(name) + "Backward0"
         self.backward_name_along: str | None = options.get("backward_name_along")  # where ``dim`` is given
-        self.takes_scalars = self.promote in _COMMON and len(self.tensor_names) > 1
+        self.takes_scalars = self.promote in _COMMON and len(self.tensor_names) > 1 and options.get("scalars", True)
         self.function: Callable[..., Any]
         self.record: Callable[..., Any]
         self.node: type[Node]
@@ -197,6 +197,7 @@ def op(
         apart: tensor arguments that keep their own dtype, such as masks and indices.
         requires: the optional part of the array API that the forward needs, such as ``"linalg.svd"``; the CPU computes for
             backends that do not have it.
+        scalars: whether a Python number may stand for one of several tensors that are brought to a common dtype.
         check: raises where PyTorch refuses the arguments' dtypes; called with them before a cast, and after an error.
         joint: one rule that returns the gradients of all tensor arguments, for when they share work.
         **rules: by tensor argument, ``(F, g, names...)``.  The names a rule asks for are what a call saves: a tensor
@@ -225,6 +226,7 @@ def op(
 _OPTIONS = {
     "apart",
     "check",
+    "scalars",
     "real_is_identity",
     "view",
     "results",

@@ -8,7 +8,7 @@ from typing import Any
 from . import dtypes
 from .dtypes import dtype
 
-__all__ = ["converted", "wrapped"]
+__all__ = ["converted", "overflow", "wrapped"]
 
 _C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
             "bool": "bool"}  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._tensor import Tensor
-from .autograd.modes import no_grad
+from .autograd.grad_mode import no_grad
 
 __all__ = ["Volatile"]
 

@@ -23,6 +23,7 @@ NO_PART_OF_THE_API = ("jiterator", "torch.", "sparse.", "_", "native_", "grid_sa
 IN_THE_API = ("__", "slice_scatter", "native_channel_shuffle")
 COPIES = {"alias", "as_strided", "diagonal", "expand", "narrow", "permute", "split_with_sizes", "squeeze", "t", "transpose",
           "unbind", "unfold", "unsqueeze", "view"}  # fmt: skip
+WITH_MODULES = {"nn.functional.triplet_margin_with_distance_loss"}  # its samples hold modules of PyTorch
 FURTHER_TRANSFORMS = {"fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn"}
 
 SHAPES_ONLY = {  # uninitialised, or determined up to a sign, a phase, an order of equals or a random start
@@ -33,18 +34,24 @@ SHAPES_ONLY = {  # uninitialised, or determined up to a sign, a phase, an order 
     "as_strided", "nn.functional.grid_sample",
 }  # fmt: skip
 NO_GRADIENTS = {  # PyTorch's differ from finite differences, are NaN, or are of the whole memory that a view shows
-    "as_strided", "as_strided_scatter", "cholesky", "cholesky_inverse", "cholesky_solve", "masked.prod", "renorm", "linalg.lu_solve",
+    "as_strided", "as_strided_scatter", "linalg.cholesky", "linalg.cholesky_ex", "cholesky", "cholesky_inverse", "cholesky_solve", "masked.prod", "renorm", "linalg.lu_solve",
+}  # fmt: skip
+NOT_ROUNDED_ALIKE = {  # PyTorch adds up in the dtype itself, and interpolates bytes in fixed-point numbers
+    ("addbmm", "bfloat16"), ("nn.functional.binary_cross_entropy_with_logits", "bfloat16"),
+    ("nn.functional.conv_transpose2d", "bfloat16"), ("nn.functional.conv_transpose3d", "bfloat16"),
+    ("nn.functional.interpolate", "uint8"), ("nn.functional.upsample_bilinear", "uint8"), ("gradient", "bfloat16"),
+    ("addcdiv", "bfloat16"),
 }  # fmt: skip
 DTYPES = [theirs.float32, theirs.int64, theirs.complex64, theirs.bool, theirs.uint8, theirs.bfloat16]
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e-4, "float64": 1e-7, "complex128": 1e-7}
 
 
 def is_covered(op):
-    if op.name.endswith("_copy") and op.name.removesuffix("_copy") in COPIES or op.name in FURTHER_TRANSFORMS:
+    if (op.name.endswith("_copy") and op.name.removesuffix("_copy") in COPIES) or op.name in FURTHER_TRANSFORMS | WITH_MODULES:
         return False
     if op.name.startswith(IN_THE_API):
         return True
-    return not any(op.name == each or (each[-1] in "_." or each == "jiterator") and op.name.startswith(each)
+    return not any(op.name == each or ((each[-1] in "_." or each == "jiterator") and op.name.startswith(each))
                    for each in NO_PART_OF_THE_API)  # fmt: skip
 
 
@@ -102,15 +109,17 @@ def on_flambeau(op):
         return made
     for name in (op.name, f"Tensor.{op.name}", f"nn.functional.{op.op.__name__}", op.op.__name__):
         try:
-            return functools.reduce(getattr, name.split("."), ours)
+            found = functools.reduce(getattr, name.split("."), ours)
         except AttributeError:
             continue
+        if callable(found):  # no dtype of the same name
+            return found
     raise AttributeError(op.name)
 
 
 def samples_of(op, dtype, count):
     theirs.manual_seed(0)
-    found = list(itertools.islice(op.sample_inputs("cpu", dtype), 60))
+    found = list(itertools.islice(op.sample_inputs("cpu", dtype), 24))
     return found[:: max(1, len(found) // count)]
 
 
@@ -127,7 +136,7 @@ def called(torch, function, input, args, kwargs):
 
 def plain(tensor):
     tensor = tensor.detach().resolve_conj().resolve_neg()
-    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy(force=True)
 
 
 def assert_same(got, wanted, what, values=True):
@@ -163,7 +172,7 @@ def test_results(op):
             got = called(ours, function, *given)
             assert len(got) == len(wanted), what
             for a, b in zip(got, wanted, strict=True):
-                assert_same(a, b, what, op.name not in SHAPES_ONLY)
+                assert_same(a, b, what, op.name not in SHAPES_ONLY and (op.name, str(dtype)[6:]) not in NOT_ROUNDED_ALIKE)
                 if isinstance(sample.input, theirs.Tensor) and isinstance(b, theirs.Tensor) and b._is_view() and not b.is_conj():
                     assert shares(a, given[0]) == shares(b, sample.input), what
 

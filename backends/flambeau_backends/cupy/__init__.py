@@ -44,9 +44,11 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
         found = {each: np.dtype(each.name) for each in dtypes.ALL if each is not dtypes.bfloat16}
-        if hasattr(cupy, "bfloat16"):
-            found[dtypes.bfloat16] = np.dtype(cupy.bfloat16)
-        return found
+        try:
+            import ml_dtypes  # whose bfloat16 CuPy has, too
+        except ImportError:
+            return found
+        return found | {dtypes.bfloat16: np.dtype(ml_dtypes.bfloat16)}
 
     def on(self, index: int | None) -> Any:
         return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)
@@ -56,11 +58,11 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
     wrap = staticmethod(cupy.asarray)
 
     def tolist(self, array: Any) -> Any:
-        return self.to_host(array).tolist()
+        host = self.to_host(array)
+        return (host.astype(np.float32) if host.dtype.kind == "V" else host).tolist()
 
     def item(self, array: Any) -> Any:
-        self.waits()
-        return array.item()
+        return self.tolist(array.reshape(()))
 
     def extremes(self, array: Any) -> tuple[Any, Any]:
         self.waits()

@@ -53,8 +53,9 @@ def formula(function: Kernel) -> Kernel:
 
 def is_expanded(target: Any) -> bool:
     """Whether elements share memory, so that writing to one would write to others."""
-    strides = target.strides
-    return 0 in strides and any(step == 0 and length > 1 for step, length in zip(strides, target.shape, strict=True))
+    if 0 not in target.strides or not target.size:
+        return False
+    return any(step == 0 and length > 1 for step, length in zip(target.strides, target.shape, strict=True))
 
 
 def in_place(function: Kernel) -> Kernel:
@@ -111,7 +112,7 @@ def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 
 @in_place
 def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
-    if target.dtype.kind not in "fc":
+    if target.dtype.kind in "biu":
         raise TypeError("not for integers")
     _ADDCDIV(target, first, second, _one(target) if value is None else value, target)
 
@@ -170,7 +171,7 @@ def _along_rows(name: str, dim: int, *arrays: Any) -> Any:
 
 @kernel
 def round_(input: Any) -> Any:
-    return cupy.rint(input) if input.dtype.kind in "fc" else input.copy()
+    return input.copy() if input.dtype.kind in "iu" else cupy.rint(input)
 
 
 @kernel

@@ -112,7 +112,9 @@ def _avg_pool(
     padded = _padded(input, window_size, stride, padding, ones, size, 0)
     made = _one_dimension_after_the_other(np.add, padded, window_size, stride, ones, size)
     counts = pooling.window_sizes(np, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
-    return made // counts if input.dtype.kind in "iu" else made / counts
+    if input.dtype.kind not in "iu":
+        return made / counts
+    return np.where(made < 0, -(-made // counts), made // counts)  # rounded towards zero
 
 
 KERNELS.update(avg_pool1d_windows=_avg_pool, avg_pool2d_windows=_avg_pool, avg_pool3d_windows=_avg_pool)

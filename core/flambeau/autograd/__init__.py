@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..size import Size
-from . import engine, graph
-from .anomaly import detect_anomaly, set_detect_anomaly
+from . import engine, grad_mode, graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function, NestedIOFunction
-from .gradcheck import gradcheck, gradgradcheck
-from .modes import (
+from .grad_mode import (
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
@@ -24,6 +23,7 @@ from .modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad",
-    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+    "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
     "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "variable",
 ]  # fmt: skip
 

@@ -14,9 +14,9 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from ..devices import Kind, guards
-from .anomaly import check_nan, warn_of
+from .anomaly_mode import check_nan, warn_of
+from .grad_mode import _grad
 from .hooking import after_accumulation, call_node_hooks, call_tensor_hooks
-from .modes import _grad
 from .node import AccumulateGrad, Node, Output, running, survey
 from .saved import anomaly, unpack_array, unpack_tensor
 
@@ -483,7 +483,7 @@ def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
     """A gradient for each edge, as what it leads to takes it."""
     given = (*gradients, *[None] * (len(edges) - len(gradients)))
     return tuple(None if edge is None or each is None else fit(each, kind_of_edge(edge), shape_of(edge), True)
-                 for each, edge in zip(given, edges, strict=True))  # fmt: skip
+                 for each, edge in zip(given, edges, strict=False))  # fmt: skip
 
 
 def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import engine
 from .engine import tangents as _open
-from .modes import Mode, _grad, enable_grad, is_inference_mode_enabled
+from .grad_mode import Mode, _grad, enable_grad, is_inference_mode_enabled
 from .node import Output
-from .saved import unpack_tensor
+from .saved import saved_outputs, unpack_tensor
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -260,6 +260,10 @@ def propagate(
     for each, tangent in zip(results, derived, strict=True):
         if tangent is not None:
             set_tangent(each, level, tangent)
+    for node in {each.grad_fn for each in results if each.grad_fn is not None}:
+        for index, holder in saved_outputs(node):
+            if derived[index] is not None:
+                set_tangent(holder, level, derived[index])
     return result
 
 
@@ -323,7 +327,10 @@ def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: li
     if not op.results and not op.many:
         arrays, kinds = arrays[0], kinds[0]
     made = op.record(arrays, kinds, inputs, params) if op.variadic else op.record(arrays, kinds, *inputs, *params)
-    return made._node if isinstance(made, Tensor) else next(each._node for each in made if each._node is not None)
+    edge = made._node if isinstance(made, Tensor) else next(each._node for each in made if each._node is not None)
+    for index, holder in saved_outputs(edge.node if type(edge) is Output else edge):
+        copy_tangents(results[index], holder)
+    return edge
 
 
 def _blank(result: Tensor) -> Tensor:

@@ -16,41 +16,19 @@ from typing import TYPE_CHECKING, Any
 from ..batching.levels import active, in_transform
 from ..hooks import RemovableHandle
 from . import engine, forward_ad
-from .modes import _grad, no_grad
+from .grad_mode import _grad, no_grad
 from .node import RELEASED, Error, Node, Output, next_seq, remember_trace
 from .saved import SavedTensor, check_saved, unpack_tensor
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["Function", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
 
-class Function:
-    """Base class of operations whose forward and backward are written by hand.
+class FunctionCtx:
+    """The context of one call of a :class:`Function`, which ``forward`` fills for ``backward``."""
 
-    Override ``forward(ctx, *args)`` and ``backward(ctx, *grads)`` as static methods and call ``apply``.  ``backward`` gets a
-    gradient for each output and returns one (or None) for each argument of ``forward``.  Alternatively ``forward(*args)``
-    takes no context, and ``setup_context(ctx, inputs, output)`` fills it.  Written as ordinary methods, the two find the
-    context in ``self``, and the operation is called as ``Foo()(*args)``.
-
-    >>> import flambeau as torch
-    >>> class Cube(torch.autograd.Function):
-    ...     @staticmethod
-    ...     def forward(ctx, x):
-    ...         ctx.save_for_backward(x)
-    ...         return x**3
-    ...     @staticmethod
-    ...     def backward(ctx, grad):
-    ...         (x,) = ctx.saved_tensors
-    ...         return 3 * x**2 * grad
-    >>> x = torch.tensor(2.0, requires_grad=True)
-    >>> Cube.apply(x).backward(); x.grad
-    tensor(12.)
-    """
-
-    generate_vmap_rule = False  # whether the forward, being made of operations, may be batched as it is
-    boxed_grads_call = False  # whether backward takes its gradients as one list, which it may empty as it goes
     clear_saved_tensors_on_access = False  # whether saved tensors are let go once backward has asked for them
 
     needs_input_grad: tuple[bool, ...] = ()
@@ -63,59 +41,6 @@ class Function:
     _in_jvp = False
     _node: Callable[[], Node | None] = staticmethod(lambda: None)
     _backward_cls: type[FunctionNode]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._backward_cls = type(cls.__name__ + "Backward", (FunctionNode,), {"_forward_cls": cls, "__module__": cls.__module__})
-
-    # --- what a user overrides ---
-
-    @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the result; runs without recording."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Fill the context, where ``forward`` does not take it."""
-        raise NotImplementedError("setup_context is not implemented.")
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Gradients of the inputs from those of the outputs; ``vjp`` is another name for it."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use "
-                                  "it with backward mode AD.")  # fmt: skip
-
-    vjp = backward
-
-    @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Tangents of the outputs from those of the inputs, for forward-mode differentiation."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
-                                  "AD.")  # fmt: skip
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """A batched forward, ``(output, out_dims)``, for where the plain one cannot be batched."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-                                  "generate_vmap_rule=True.")  # fmt: skip
-
-    # --- calling it ---
-
-    @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the operation."""
-        return _call(object.__new__(cls), args, kwargs)
-
-    def __call__(self, *args: Any) -> Any:
-        if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
-            raise RuntimeError(f"{type(self).__name__} has a static forward: call {type(self).__name__}.apply(...)")
-        context = self
-        if "needs_input_grad" in self.__dict__:  # called before: that call's graph still needs its context
-            context = object.__new__(type(self))
-            context.__dict__.update(self.__dict__)
-            context.__dict__.pop("_node", None)
-        return _call(context, args, {})
 
     # --- the context, during forward ---
 
@@ -206,6 +131,86 @@ class Function:
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         return self._own_node().register_prehook(hook)
+
+
+class Function(FunctionCtx):
+    """Base class of operations whose forward and backward are written by hand.
+
+    Override ``forward(ctx, *args)`` and ``backward(ctx, *grads)`` as static methods and call ``apply``.  ``backward`` gets a
+    gradient for each output and returns one (or None) for each argument of ``forward``.  Alternatively ``forward(*args)``
+    takes no context, and ``setup_context(ctx, inputs, output)`` fills it.  Written as ordinary methods, the two find the
+    context in ``self``, and the operation is called as ``Foo()(*args)``.
+
+    >>> import flambeau as torch
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x**2 * grad
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward(); x.grad
+    tensor(12.)
+    """
+
+    generate_vmap_rule = False  # whether the forward, being made of operations, may be batched as it is
+    boxed_grads_call = False  # whether backward takes its gradients as one list, which it may empty as it goes
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._backward_cls = type(cls.__name__ + "Backward", (FunctionNode,), {"_forward_cls": cls, "__module__": cls.__module__})
+
+    # --- what a user overrides ---
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result; runs without recording."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Fill the context, where ``forward`` does not take it."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the inputs from those of the outputs; ``vjp`` is another name for it."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use "
+                                  "it with backward mode AD.")  # fmt: skip
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Tangents of the outputs from those of the inputs, for forward-mode differentiation."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode "
+                                  "AD.")  # fmt: skip
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """A batched forward, ``(output, out_dims)``, for where the plain one cannot be batched."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+                                  "generate_vmap_rule=True.")  # fmt: skip
+
+    # --- calling it ---
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the operation."""
+        return _call(object.__new__(cls), args, kwargs)
+
+    def __call__(self, *args: Any) -> Any:
+        if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
+            raise RuntimeError(f"{type(self).__name__} has a static forward: call {type(self).__name__}.apply(...)")
+        context = self
+        if "needs_input_grad" in self.__dict__:  # called before: that call's graph still needs its context
+            context = object.__new__(type(self))
+            context.__dict__.update(self.__dict__)
+            context.__dict__.pop("_node", None)
+        return _call(context, args, {})
 
 
 _ACCESSED = ("accessed",)

@@ -11,7 +11,7 @@ from typing import Any
 import flambeau as torch
 
 from . import forward_ad
-from .modes import enable_grad, is_grad_enabled, set_grad_enabled
+from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..dtypes import FLOATING
-from .modes import is_inference_mode_enabled, no_grad
+from .grad_mode import is_inference_mode_enabled, no_grad
 from .node import RELEASED, Node, Output, next_seq
 
 if TYPE_CHECKING:
@@ -51,6 +51,22 @@ def unpack_tensor(saved: Any, node: Node) -> Any:
     return with_history(array, holder, index, node)
 
 
+def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
+    """The outputs that a node saved of its own, by the aliases that hold them, each with its number."""
+    for name in node.saves:
+        value = getattr(node, name)
+        value = getattr(value, "_saved", value)  # a Function's context has several
+        for each in (value,) if is_one(value) else value or ():
+            index = each[0].__dict__.get("_output_of") if is_one(each) else None
+            if index is not None:
+                yield index, each[0]
+
+
+def is_one(value: Any) -> bool:
+    """Whether it is one saved tensor, and neither several nor none."""
+    return type(value) is tuple and len(value) == 3 and type(value[2]) is int
+
+
 def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
     """The array as a tensor in the place of ``holder``: an output of ``node``, or whatever the holder's history says."""
     from .._tensor import wrap
@@ -62,6 +78,8 @@ def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> T
             tensor._node, tensor._requires_grad = node if node.outputs is None else Output(node, index), True
     else:
         tensor._node, tensor._requires_grad = holder._node, holder._requires_grad
+    if "_tangents" in holder.__dict__:
+        tensor.__dict__["_tangents"] = holder.__dict__["_tangents"]
     return tensor
 
 

@@ -99,6 +99,9 @@ class BatchedBackend(Backend):
     def to_host(self, array: Any) -> BatchedArray:
         return array  # type: ignore[no-any-return]  # given as Any
 
+    def copied_to(self, other: Any, array: Any, index: int = 0) -> BatchedArray:
+        return other.xp.made(self.inner.copied_to(other.inner, self.xp.lifted(array).raw, index))  # type: ignore[no-any-return]  # ``other`` is Any
+
     def root(self, array: Any) -> tuple[Any, int]:
         flat, offset = self.inner.root(array.raw)
         return _Flat(flat, array.raw.shape[: self.depth], self.inner.strides(array.raw)[: self.depth]), offset
@@ -163,6 +166,9 @@ class BatchedKind(Kind):
 
     def to(self, dtype: dtypes.dtype) -> Kind:
         return self if dtype is self.dtype else with_levels(self.plain.to(dtype), self.levels)
+
+    def on(self, place: device) -> Kind:
+        return with_levels(self.plain.on(place), self.levels)
 
     def __repr__(self) -> str:
         return f"BatchedKind({self.plain!r}, depth {len(self.levels)})"

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ..devices import device, kind_of
+from ..host import kernel_on_host
 from ..op import OPS
 from .arrays import BatchedArray
 
@@ -47,13 +49,12 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
-        xp, inner = backend.xp, backend.inner.all_kernels.get(name)
+        xp, below = backend.xp, backend.inner
 
         def kernel(*args: Any, **options: Any) -> Any:
-            record = OPS[name]  # known by now, though perhaps not when the rules were made
-            if inner is None:
-                return record.forward(xp, *args, **options)
-            count = len(record.tensor_names)
+            count = len(OPS[name].tensor_names)
+            plain = kind_of(below.dtype_of(args[0].raw), device(below.device_type, below.current_device()))
+            inner = below.all_kernels.get(name) or kernel_on_host(name, plain)
             hidden = xp.hidden_shape(args[:count])
             made = inner(*(xp.spread(each, hidden) for each in args[:count]), *args[count:], **options)
             return tuple(map(xp.made, made)) if isinstance(made, tuple) else xp.made(made)

@@ -12,7 +12,7 @@ import flambeau as torch
 
 from .samples.sample import Bad, Input, Sample, find, find_or_none, replaced
 
-__all__ = ["CHECKS", "Checker"]
+__all__ = ["CHECKS", "IN_DOUBLE", "Checker"]
 
 TOLERANCES = {
     "float64": (1e-9, 1e-11),
@@ -335,6 +335,9 @@ CHECKS: dict[str, Callable[[Sample], bool]] = {  # the name of a method, and whi
     "vmap": lambda sample: sample.vmap and bool(sample.inputs),
     "promotion": lambda sample: sample.promotes and sample.elementwise and len(sample.inputs) > 1,
 }
+
+
+IN_DOUBLE = frozenset({"gradients", "second_gradients", "forward_mode"})  # finite differences say nothing in less
 
 
 def _has_double(sample: Sample) -> bool:

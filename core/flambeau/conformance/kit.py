@@ -14,7 +14,7 @@ import flambeau as torch
 from flambeau import backend as backends
 
 from . import engine, networks
-from .checks import CHECKS, Checker
+from .checks import CHECKS, IN_DOUBLE, Checker
 from .samples import bad_calls, families
 
 __all__ = ["FAMILIES", "Family", "main", "run"]
@@ -73,7 +73,7 @@ def _checks(family: str, device: str) -> Iterator[tuple[str, _Check]]:
 def _checks_of_operations(family: str, checker: Checker) -> Iterator[tuple[str, _Check]]:
     for number, sample in enumerate(families()[family]):
         for check, applies in CHECKS.items():
-            if applies(sample) and checker.dtypes(sample) and (not check.endswith("gradients") or checker.has_double):
+            if applies(sample) and checker.dtypes(sample) and (check not in IN_DOUBLE or checker.has_double):
                 yield f"{sample.name} [{family}-{number}] {check}", partial(getattr(checker, check), sample)
     for number, call in enumerate(bad_calls().get(family, ())):
         yield f"{call.name} [{family}-{number}] errors", partial(checker.raises, call)

@@ -91,19 +91,19 @@ def cholesky_of(name: str, A: Any, upper: bool) -> tuple[Tensor, Tensor]:
 
 
 @with_out
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """:func:`cholesky` with ``info``: 0, or the order of the leading minor that is not positive-definite."""
-    factor, info = cholesky_of("linalg.cholesky", A, upper)
+    factor, info = cholesky_of("linalg.cholesky", input, upper)
     if check_errors:
         refuse_indefinite("linalg.cholesky_ex", info)
     return _CholeskyEx((factor, info.to(dtypes.int32)))
 
 
 @with_out
-def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle ``L`` in ``A = L L^H``, or the upper one in ``A = U^H U``, of positive-definite matrices.
+def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
+    """The lower triangle ``L`` in ``input = L L^H``, or the upper one in ``input = U^H U``, of positive-definite matrices.
 
-    Only that triangle of ``A`` is read.
+    Only that triangle of ``input`` is read.
 
     Raises:
         LinAlgError: a matrix is not positive-definite.
@@ -113,7 +113,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     tensor([[2., 0.],
             [1., 1.]])
     """
-    factor, info = cholesky_of("linalg.cholesky", A, upper)
+    factor, info = cholesky_of("linalg.cholesky", input, upper)
     refuse_indefinite("linalg.cholesky", info)
     return factor
 
@@ -397,20 +397,20 @@ def _hermitian_input(A: Any, UPLO: str) -> Tensor:
 
 
 @with_out
-def eigh(A: Tensor, UPLO: str = "L") -> Any:
+def eigh(input: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.
 
     >>> import flambeau as torch
     >>> torch.linalg.eigh(torch.tensor([[0.0, 1], [1, 0]])).eigenvalues
     tensor([-1.,  1.])
     """
-    return _converging("linalg.eigh", _eigh, _hermitian_input(A, UPLO))
+    return _converging("linalg.eigh", _eigh, _hermitian_input(input, UPLO))
 
 
 @with_out
-def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, in ascending order."""
-    return _converging("linalg.eigh", _eigvalsh, _hermitian_input(A, UPLO))  # type: ignore[no-any-return]  # a backend's routine
+    return _converging("linalg.eigh", _eigvalsh, _hermitian_input(input, UPLO))  # type: ignore[no-any-return]  # a backend's routine
 
 
 # --- eigenvalues --------------------------------------------------------------------------------------------------
@@ -466,20 +466,20 @@ def _of_finite(routine: Any, A: Tensor) -> Any:
 
 
 @with_out
-def eig(A: Tensor) -> Any:
+def eig(input: Tensor) -> Any:
     """Eigenvalues and eigenvectors of square matrices, complex, in no particular order; the vectors have length 1.
 
     >>> import flambeau as torch
     >>> torch.linalg.eig(torch.tensor([[2.0, 0], [0, 3]])).eigenvalues
     tensor([2.+0.j, 3.+0.j])
     """
-    _check_eig("linalg.eig", A)
-    return _of_finite(_eig, A)
+    _check_eig("linalg.eig", input)
+    return _of_finite(_eig, input)
 
 
 @with_out
-def eigvals(A: Tensor) -> Tensor:
+def eigvals(input: Tensor) -> Tensor:
     """The eigenvalues of square matrices, complex."""
-    _check_eig("linalg.eigvals", A)
-    return _of_finite(_eigvals, A)  # type: ignore[no-any-return]  # a backend's routine
+    _check_eig("linalg.eigvals", input)
+    return _of_finite(_eigvals, input)  # type: ignore[no-any-return]  # a backend's routine
 

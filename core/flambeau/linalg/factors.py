@@ -65,10 +65,10 @@ triangular = op(
 
 
 @with_out
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """The solution ``X`` of ``A X = B`` (``X A = B`` unless ``left``) for triangular ``A``; its other triangle is not read.
+def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """The solution ``X`` of ``input X = B`` (``X input = B`` unless ``left``); one triangle of ``input`` is read.
 
-    Shapes: A ``(*, n, n)``, B ``(*, n, k)`` or, unless ``left``, ``(*, k, n)``; batches broadcast.
+    Shapes: input ``(*, n, n)``, B ``(*, n, k)`` or, unless ``left``, ``(*, k, n)``; batches broadcast.
 
     >>> import flambeau as torch
     >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 0], [1, 1]]), torch.tensor([[2.0], [3]]), upper=False)
@@ -76,18 +76,18 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
             [2.]])
     """
     name = "linalg.solve_triangular"
-    check_square(name, A)
+    check_square(name, input)
     check_matrix(name, B, "B")
-    _check_solvable(name, A, B, left)
-    if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
-        raise NotImplementedError(f"\"triangular_solve_cpu\" not implemented for '{A.dtype.legacy_name}'")
-    if A.dtype is not B.dtype:
-        common = dtypes.promote_types(A.dtype, B.dtype)
-        A, B = A.to(common), B.to(common)
-    A, B = broadcast_matrices(A, B)
+    _check_solvable(name, input, B, left)
+    if input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF:
+        raise NotImplementedError(f"\"triangular_solve_cpu\" not implemented for '{input.dtype.legacy_name}'")
+    if input.dtype is not B.dtype:
+        common = dtypes.promote_types(input.dtype, B.dtype)
+        input, B = input.to(common), B.to(common)
+    input, B = broadcast_matrices(input, B)
     if left:
-        return triangular(A, B, upper, unitriangular)
-    return triangular(A.mT, B.mT, not upper, unitriangular).mT
+        return triangular(input, B, upper, unitriangular)
+    return triangular(input.mT, B.mT, not upper, unitriangular).mT
 
 
 def _check_solvable(name: str, A: Tensor, B: Tensor, left: bool) -> None:
@@ -300,27 +300,24 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 # --- LDL ----------------------------------------------------------------------------------------------------------
 
 
-def _needs_kernel(xp: Any, *args: Any) -> Any:
-    raise RuntimeError("the LDL factorization needs a backend that has it: the CPU one does with SciPy (pip install "
-                       "flambeau[linalg])")
-
-
+# Not in the array API: where a backend has no kernel, and its library no such function, the CPU computes.
 _ldl_factor = op(
-    "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: _needs_kernel(xp), results=("LD", "pivots", "info"),
-    result_promotions=("same", "index", "index"), public=False, method=False, out=False,
+    "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: xp.linalg.ldl_factor_ex(A, hermitian),
+    results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), requires="linalg.ldl_factor_ex",
+    public=False, method=False, out=False,
 )  # fmt: skip
 _ldl_solve = op(
-    "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: _needs_kernel(xp), apart=("pivots",), promote="match",
-    public=False, method=False, out=False,
+    "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: xp.linalg.ldl_solve(LD, B, pivots, hermitian),
+    apart=("pivots",), promote="match", requires="linalg.ldl_solve", public=False, method=False, out=False,
 )  # fmt: skip
 _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("linalg_ldl_factor_ex", ("LD", "pivots", "info"))
 
 
 @with_out
-def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """:func:`ldl_factor` with ``info``: 0, or the number of the first zero block of D, from 1."""
-    promote_square("torch.linalg.ldl_factor_ex", A, "ldl_factor_kernel_cpu")
-    LD, pivots, info = _ldl_factor(A.detach(), hermitian)
+    promote_square("torch.linalg.ldl_factor_ex", input, "ldl_factor_kernel_cpu")
+    LD, pivots, info = _ldl_factor(input.detach(), hermitian)
     found = failure(info) if check_errors else None
     if found:
         raise RuntimeError(f"torch.linalg.ldl_factor_ex: {found[0]}The diagonal block {found[1]} of D is zero.")
@@ -328,12 +325,12 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 
 
 @with_out
-def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """The LDL factorization (Bunch and Kaufman, 1977) of symmetric, or Hermitian, matrices, in LAPACK's compact form.
 
     Only the lower triangle is read.  On the CPU it needs SciPy: ``pip install flambeau[linalg]``.
     """
-    LD, pivots, _ = ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
+    LD, pivots, _ = ldl_factor_ex(input, hermitian=hermitian, check_errors=True)
     return _LDLFactor((LD, pivots))
 
 
@@ -347,5 +344,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     if pivots.dtype.category > dtypes.INTEGER:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype.legacy_name}")
     LD, B = broadcast_matrices(LD, B)
+    if not B.numel():
+        return B.new_empty(B.shape)
     pivots = pivots.expand(LD.shape[:-1])
     return _ldl_solve(LD.detach(), B.detach(), pivots.long(), hermitian)

@@ -86,7 +86,7 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
 
 
 @with_out
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm of matrices: "fro", "nuc", or with the sign of ``ord`` the largest or smallest
 
     - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
@@ -95,19 +95,19 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     >>> torch.linalg.matrix_norm(torch.tensor([[1.0, -2], [3, 4]]), 1)
     tensor(6.)
     """
-    check_matrix("linalg.matrix_norm", A)
-    A = _cast("linalg.matrix_norm", A, dtype)
-    rows, columns = _two_dims(dim, A.ndim)
+    check_matrix("linalg.matrix_norm", input)
+    input = _cast("linalg.matrix_norm", input, dtype)
+    rows, columns = _two_dims(dim, input.ndim)
     if ord == "fro":
-        return _vector_norm(A, 2.0, (rows, columns), keepdim)
+        return _vector_norm(input, 2.0, (rows, columns), keepdim)
     if ord == "nuc" or ord in (2, -2):
-        values = svdvals(A.permute(*(each for each in range(A.ndim) if each not in (rows, columns)), rows, columns))
+        values = svdvals(input.permute(*(each for each in range(input.ndim) if each not in (rows, columns)), rows, columns))
         made = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)
         return _kept(made, rows, columns) if keepdim else made
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     added, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = _vector_norm(A, 1.0, (added,), True)
+    sums = _vector_norm(input, 1.0, (added,), True)
     made = _extreme(sums, compared, ord > 0, keepdim=True)
     return made if keepdim else made.squeeze((rows, columns))
 
@@ -125,28 +125,28 @@ def _kept(made: Tensor, *dims: int) -> Tensor:
 
 
 @with_out
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """:func:`vector_norm` or :func:`matrix_norm`: the latter for two dimensions (given, or all there are) and an ``ord``.
 
     Without ``ord`` the 2-norm of all elements, or over ``dim``.
     """
-    if not isinstance(A, Tensor):
-        raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
     if ord is None:
-        return vector_norm(A, 2, dims, keepdim, dtype=dtype)
+        return vector_norm(input, 2, dims, keepdim, dtype=dtype)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
-    if dims is None and A.ndim > 2:
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
-    if isinstance(ord, str) or (A.ndim == 2 if dims is None else len(dims) == 2):
-        return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
-    return vector_norm(A, ord, dims, keepdim, dtype=dtype)
+    if dims is None and input.ndim > 2:
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D.")
+    if isinstance(ord, str) or (input.ndim == 2 if dims is None else len(dims) == 2):
+        return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
+    return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
 @with_out
-def cond(A: Tensor, p: Any = None) -> Tensor:
-    """The condition number: ``norm(A, p) * norm(inv(A), p)``; for None, 2 and -2 the ratio of extreme singular values.
+def cond(input: Tensor, p: Any = None) -> Tensor:
+    """The condition number: ``norm(input, p) * norm(inv(input), p)``; for None, 2 and -2 the ratio of extreme singular values.
 
     Infinite for singular matrices.
 
@@ -154,25 +154,25 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     >>> torch.linalg.cond(torch.tensor([[1.0, 0], [0, 4]]))
     tensor(4.)
     """
-    if not isinstance(A, Tensor):
-        raise TypeError(f"linalg_cond(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
-    if A.ndim < 2:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linalg_cond(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if input.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    if not A.numel():
-        return A.new_zeros(A.shape[:-2], dtype=A.dtype.to_real())
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real())
     if p in (None, 2, -2):
-        values = svdvals(A)
+        values = svdvals(input)
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
-    if A.shape[-2] != A.shape[-1]:
+    if input.shape[-2] != input.shape[-1]:
         shown = p if isinstance(p, str) else f"{p:g}"
-        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {A.shape[-2]} by "
-                           f"{A.shape[-1]} matrices")  # fmt: skip
-    inverse, info = inv_ex(A)
+        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {input.shape[-2]} by "
+                           f"{input.shape[-1]} matrices")  # fmt: skip
+    inverse, info = inv_ex(input)
     inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
-    return matrix_norm(A, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(A, inverse, info)
+    return matrix_norm(input, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(input, inverse, info)
 
 
 def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
@@ -182,25 +182,25 @@ def _nuclear_cond(A: Tensor, inverse: Tensor, info: Tensor) -> Tensor:
 
 
 @with_out
-def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed ``max(atol, rtol * largest)``; ``tol`` alone is an ``atol``.
 
     >>> import flambeau as torch
     >>> torch.linalg.matrix_rank(torch.ones(2, 2))
     tensor(1)
     """
-    if not isinstance(A, Tensor):
-        raise TypeError(f"linalg_matrix_rank(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
-    check_matrix("torch.linalg.matrix_rank", A, "input")
-    if A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linalg_matrix_rank(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    check_matrix("torch.linalg.matrix_rank", input, "input")
+    if input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF:
         raise RuntimeError("This function doesn't handle types other than float and double")
     if hermitian:
-        promote_square("torch.linalg.matrix_rank", A)
-    if not A.numel():
-        return A.new_zeros(A.shape[:-2], dtype=dtypes.int64)
+        promote_square("torch.linalg.matrix_rank", input)
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=dtypes.int64)
     if tol is not None:
         atol, rtol = tol, 0.0
-    A = A.detach()
-    values = eigvalsh(A).abs() if hermitian else svdvals(A)
-    limit = tolerance(amax(values, (-1,)), A.shape, atol, rtol)
+    input = input.detach()
+    values = eigvalsh(input).abs() if hermitian else svdvals(input)
+    limit = tolerance(amax(values, (-1,)), input.shape, atol, rtol)
     return (values > limit.unsqueeze(-1)).sum(-1)

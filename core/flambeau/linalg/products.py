@@ -85,6 +85,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
         raise RuntimeError("N must be greater than 1.")
     from ..ops.joining import cat
 
+    x = x if x.ndim else x.reshape(1)
     ones = x.new_ones((*x.shape, 1))
     powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)
     return cat([ones.to(powers.dtype), powers], -1)
@@ -153,7 +154,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @with_out
-def matrix_power(A: Tensor, n: int) -> Tensor:
+def matrix_power(input: Tensor, n: int) -> Tensor:
     """The ``n``-th power of square matrices, by repeated squaring; of their inverses for a negative ``n``.
 
     >>> import flambeau as torch
@@ -161,21 +162,21 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     tensor([[89, 55],
             [55, 34]])
     """
-    check_square("linalg.matrix_power", A)
+    check_square("linalg.matrix_power", input)
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     if n < 0:
-        A, n = inv(A), -n
+        input, n = inv(input), -n
     if n == 0:
-        eye = A.new_ones(A.shape[-2:]).tril().triu()
-        return eye.expand(A.shape).clone()
-    made, square = None, A
+        eye = input.new_ones(input.shape[-2:]).tril().triu()
+        return eye.expand(input.shape).clone()
+    made, square = None, input
     while n:
         if n & 1:
             made = square if made is None else made @ square
         n >>= 1
         square = square @ square if n else square
-    return made.clone() if made is A else made  # type: ignore[return-value]  # the loop runs at least once
+    return made.clone() if made is input else made  # type: ignore[return-value]  # the loop runs at least once
 
 
 # Coefficients of the Pade approximant of order 13, and the norm up to which it is exact in float64:
@@ -226,7 +227,7 @@ _matrix_exp = op(
 )  # fmt: skip
 
 
-def matrix_exp(A: Tensor) -> Tensor:
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices, by scaling and squaring.
 
     >>> import flambeau as torch
@@ -234,7 +235,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     tensor([[1., 1.],
             [0., 1.]])
     """
-    check_square("linalg.matrix_exp", A)
-    if A.dtype not in dtypes.HALF:
-        check_floating("linalg.matrix_exp", A)
-    return _matrix_exp(A)
+    check_square("linalg.matrix_exp", input)
+    if input.dtype not in dtypes.HALF:
+        check_floating("linalg.matrix_exp", input)
+    return _matrix_exp(input)

@@ -284,7 +284,7 @@ _pinv = op(
 
 
 @with_out
-def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The pseudo-inverse (Moore and Penrose): singular values up to ``max(atol, rtol * largest)`` count as zero.
 
     ``rtol`` is by default ``max(m, n)`` times the rounding error, or 0 where an ``atol`` above 0 is given.
@@ -296,20 +296,20 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     if rcond is not None and (atol is not None or rtol is not None):
         raise TypeError("linalg_pinv() received an invalid combination of arguments: rcond together with atol or rtol")
     rtol = rcond if rtol is None else rtol
-    if not isinstance(A, Tensor):
-        raise TypeError(f"linalg_pinv(): argument 'input' (position 1) must be Tensor, not {type(A).__name__}")
-    if A.ndim < 2 or A.dtype.category < dtypes.FLOATING or A.dtype in dtypes.HALF:
-        raise RuntimeError(f"linalg.pinv({A.dtype.legacy_name}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions "
-                           "of float, double, cfloat or cdouble types")  # fmt: skip
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linalg_pinv(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if input.ndim < 2 or input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF:
+        raise RuntimeError(f"linalg.pinv({input.dtype.legacy_name}{{{list(input.shape)}}}): expected a tensor with 2 or more "
+                           "dimensions of float, double, cfloat or cdouble types")  # fmt: skip
     if hermitian:
-        promote_square("linalg.pinv", A)
-    real = A.detach().real if A.is_complex() else A.detach()
+        promote_square("linalg.pinv", input)
+    real = input.detach().real if input.is_complex() else input.detach()
     unit = real.new_ones(())
-    relative = tolerance(unit, A.shape, None, rtol) if rtol is not None or atol is None else None
+    relative = tolerance(unit, input.shape, None, rtol) if rtol is not None or atol is None else None
     if relative is None:
-        default = max(A.shape[-2:]) * dtypes.finfo(real.dtype).eps
+        default = max(input.shape[-2:]) * dtypes.finfo(real.dtype).eps
         relative = default * (_as(unit, atol) <= 0).to(real.dtype)
-    return _pinv(A, _as(unit, 0.0 if atol is None else atol), relative, hermitian)
+    return _pinv(input, _as(unit, 0.0 if atol is None else atol), relative, hermitian)
 
 
 _Lstsq = make("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
@@ -340,8 +340,8 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> bool:
 
 
 @with_out
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The least-squares solution of ``A X = B``, of least norm where there are several.
+def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The least-squares solution of ``input X = b``, of least norm where there are several.
 
     Returns ``(solution, residuals, rank, singular_values)``: what PyTorch's ``driver`` ("gelsy" unless given; "gels",
     "gelsd", "gelss") returns of them; the others are empty.
@@ -351,13 +351,13 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     tensor([[3.0000]])
     """
     driver = driver or "gelsy"
-    is_vector = _check_lstsq(A, B, driver)
-    right = B.unsqueeze(-1) if is_vector else B
-    rows, columns = A.shape[-2:]
-    relative = max(rows, columns) * dtypes.finfo(A.dtype).eps if rcond is None else rcond
-    one, other = broadcast_matrices(A, right)
+    is_vector = _check_lstsq(input, b, driver)
+    right = b.unsqueeze(-1) if is_vector else b
+    rows, columns = input.shape[-2:]
+    relative = max(rows, columns) * dtypes.finfo(input.dtype).eps if rcond is None else rcond
+    one, other = broadcast_matrices(input, right)
     solution = pinv(one, rcond=relative) @ other
-    S = svd(A.detach(), full_matrices=False).S
+    S = svd(input.detach(), full_matrices=False).S
     rank = (relative * S[..., :1] < S).sum(-1)
     real, empty = S.dtype, S.new_empty(0)
     residuals = empty
@@ -376,15 +376,15 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 
 @with_out
-def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse for ``tensordot``: of ``A`` read as a matrix whose rows are its first ``ind`` dimensions."""
+def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
+    """The inverse for ``tensordot``: of ``input`` read as a matrix whose rows are its first ``ind`` dimensions."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    if ind > A.ndim:
-        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}")
-    rows, columns = A.shape[:ind], A.shape[ind:]
+    if ind > input.ndim:
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {input.ndim}")
+    rows, columns = input.shape[:ind], input.shape[ind:]
     _check_square_tensor("shape[ind:]", "shape[:ind]", math.prod(columns), math.prod(rows))
-    return inv(A.reshape(math.prod(rows), -1)).reshape(*columns, *rows)
+    return inv(input.reshape(math.prod(rows), -1)).reshape(*columns, *rows)
 
 
 def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
@@ -394,10 +394,10 @@ def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
 
 
 @with_out
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """``X`` in ``tensordot(A, X, X.ndim) = B``, with the dimensions ``dims`` of ``A`` moved to its end first."""
+def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
+    """``X`` in ``tensordot(input, X, X.ndim) = other``, with the dimensions ``dims`` of ``input`` moved to its end first."""
     if dims is not None:
-        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
-    rows, columns = A.shape[: B.ndim], A.shape[B.ndim :]
+        input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
+    rows, columns = input.shape[: other.ndim], input.shape[other.ndim :]
     _check_square_tensor("shape[other.ndim:]", "shape[:other.ndim]", math.prod(columns), math.prod(rows))
-    return solve(A.reshape(math.prod(rows), -1), B.reshape(-1)).reshape(columns)
+    return solve(input.reshape(math.prod(rows), -1), other.reshape(-1)).reshape(columns)

@@ -161,6 +161,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    if input.dtype.category == dtypes.INTEGER:
+        min_val, max_val = int(min_val), int(max_val)
     return _hardtanh(input, min_val, max_val)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..autograd.modes import no_grad
+from ..autograd.grad_mode import no_grad
 from ..creation import tensor
 from ..op import composite
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool

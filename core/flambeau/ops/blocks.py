@@ -49,6 +49,8 @@ atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
 @composite(method=False, out=True)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along the second dimension, or the first of vectors."""
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
     wide = atleast_1d(*tensors) if len(tensors) > 1 else (atleast_1d(tensors[0]),)
     return cat(wide, 0 if wide[0].ndim == 1 else 1)
 
@@ -56,12 +58,16 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 @composite(method=False, out=True, aliases=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors on top of each other."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
     return cat([atleast_2d(each) for each in tensors], 0)
 
 
 @composite(method=False, out=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors behind each other: along the third dimension."""
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
     return cat([atleast_3d(each) for each in tensors], 2)
 
 
@@ -101,7 +107,7 @@ def _split_along(name: str, axis: int) -> None:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a "
                                f"tensor with {input.ndim} dimensions!")  # fmt: skip
         dim = 0 if name == "hsplit" and input.ndim == 1 else axis
-        if isinstance(given, int) and input.shape[dim] % given:
+        if isinstance(given, int) and (not given or input.shape[dim] % given):
             raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
                                f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
         return tensor_split(input, given, dim)
@@ -122,7 +128,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
     if not input.ndim:
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
     dim = 0 if input.ndim == 1 else 1
-    if isinstance(given, int) and input.shape[dim] % given:
+    if isinstance(given, int) and (not given or input.shape[dim] % given):
         raise RuntimeError(f"torch.hsplit attempted to split along dimension {dim}, but the size of the dimension "
                            f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
     return tensor_split(input, given, dim)
@@ -345,6 +351,8 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by ``k`` quarters from the first towards the second of ``dims``."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     a, b = (wrap_dim(each, input.ndim) for each in dims)
     if a == b:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")

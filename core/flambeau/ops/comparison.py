@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
-from ..dispatch import result_dtype
+from ..dispatch import require_tensors, result_dtype
 from ..op import composite, op
 from ..scalars import converted
 
@@ -148,12 +148,14 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 @composite(inplace=True, out=True, grad_fn="ClampMinBackward0")
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least ``min``."""
+    require_tensors("clamp_min", input=input)
     return clamp(input, min=min)
 
 
 @composite(inplace=True, out=True, grad_fn="ClampMaxBackward0")
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most ``max``."""
+    require_tensors("clamp_max", input=input)
     return clamp(input, max=max)
 
 
@@ -165,7 +167,8 @@ def _truth(xp: Any, array: Any) -> Any:
 
 
 def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
-    return op(name, forward, promote="compare", inplace=True, doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.")
+    return op(name, forward, promote="compare", scalars=False, inplace=True,
+              doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.")
 
 
 logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_truth(xp, input), _truth(xp, other)))
@@ -209,6 +212,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 @composite
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where ``|input - other| <= atol + rtol * |other|``, element by element."""
+    require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}")
     if rtol < 0 or atol < 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..dispatch import result_dtype
+from ..dispatch import require_tensors, result_dtype
 from ..op import composite, op
 
 __all__: list[str] = []
@@ -117,6 +117,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
+    require_tensors("complex", real=real, imag=imag)
     _check_parts(real, imag)
     return _complex(real, imag)
 
@@ -129,6 +130,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
+    require_tensors("polar", abs=abs, angle=angle)
     _check_parts(abs, angle)
     return _complex(abs * angle.cos(), abs * angle.sin())
 

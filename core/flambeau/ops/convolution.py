@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import overrides
 from .._tensor import Tensor
-from ..autograd.modes import _grad
+from ..autograd.grad_mode import _grad
 from ..dispatch import _c_name as c_name
 from ..op import composite, op
 from .padding import constant_pad

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._tensor import Tensor
-from ..autograd.modes import no_grad
+from ..autograd.grad_mode import no_grad
 from ..creation import empty_like
 from ..devices import Kind
 from ..inplace import in_place

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..dispatch import require_tensors
 from ..op import composite, op
 from ..return_types import make
 from .precision import in_double
@@ -17,7 +18,7 @@ __all__: list[str] = []
 # --- angles -------------------------------------------------------------------------------------------------------
 
 atan2 = op(
-    "atan2", lambda xp, input, other: xp.atan2(input, other), promote="float", inplace=True, aliases=("arctan2",),
+    "atan2", lambda xp, input, other: xp.atan2(input, other), promote="float", scalars=False, inplace=True, aliases=("arctan2",),
     doc="""The angle, in radians, of the point with ordinate ``input`` and abscissa ``other``, in its quadrant.
 
     >>> import flambeau as torch
@@ -35,7 +36,7 @@ def _square_of_hypot(F: Any, input: Any, other: Any) -> Any:
 
 
 hypot = op(
-    "hypot", lambda xp, input, other: xp.hypot(input, other), promote="arithmetic", inplace=True,
+    "hypot", lambda xp, input, other: xp.hypot(input, other), promote="arithmetic", scalars=False, inplace=True,
     doc="``sqrt(input**2 + other**2)``, without overflow on the way.",
     input=lambda F, g, input, out: g * (input / out),
     other=lambda F, g, other, out: g * (other / out),
@@ -92,8 +93,10 @@ copysign = op(
     other=lambda F, g: g * 0,
 )  # fmt: skip
 nextafter = op(
-    "nextafter", lambda xp, input, other: xp.nextafter(input, other), promote="arithmetic", inplace=True,
+    "nextafter", lambda xp, input, other: xp.nextafter(input, other), promote="arithmetic", scalars=False, inplace=True,
     doc="The next number that the dtype can hold, from ``input`` towards ``other``.",
+    input=lambda F, g: g,
+    other=lambda F, g: g * 0,
 )  # fmt: skip
 
 
@@ -129,6 +132,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     >>> torch.heaviside(torch.tensor([-1.5, 0.0, 2.0]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
+    require_tensors("heaviside", input=input, values=values)
     if input.is_complex() or values.is_complex():
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input.dtype is not values.dtype:
@@ -205,7 +209,7 @@ def _logaddexp2_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 logaddexp = op(
-    "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other), promote="float",
+    "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other), promote="float", scalars=False,
     doc="""``log(exp(input) + exp(other))``, without overflow on the way.
 
     >>> import flambeau as torch
@@ -216,7 +220,8 @@ logaddexp = op(
     other=lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
 )  # fmt: skip
 logaddexp2 = op(
-    "logaddexp2", _logaddexp2_forward, promote="float", doc="``log2(2**input + 2**other)``, without overflow on the way.",
+    "logaddexp2", _logaddexp2_forward, promote="float", scalars=False,
+    doc="``log2(2**input + 2**other)``, without overflow on the way.",
     input=lambda F, g, input, other: g / (1 + F.exp2(other - input)),
     other=lambda F, g, input, other: g / (1 + F.exp2(input - other)),
 )  # fmt: skip
@@ -318,6 +323,7 @@ _FREXP = make("frexp", ("mantissa", "exponent"))
 @composite(inplace=True, out=True, grad_fn="LdexpBackward0")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
+    require_tensors("ldexp", input=input, other=other)
     if other.dtype.category < dtypes.FLOATING:
         other = other.to(input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype())
     return input * 2.0**other

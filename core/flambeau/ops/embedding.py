@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..autograd.modes import no_grad
+from ..autograd.grad_mode import no_grad
 from ..batching.loops import one_by_one
 from ..creation import arange, full, tensor, zeros
 from ..op import PUBLIC, op

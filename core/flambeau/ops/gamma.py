@@ -258,7 +258,7 @@ def _incomplete_slope(F: Any, g: Any, input: Any, other: Any) -> Any:
 
 
 gammainc = op(
-    "igamma", lambda xp, input, other: igamma_forward(xp, input, other), promote="arithmetic", inplace=True,
+    "igamma", lambda xp, input, other: igamma_forward(xp, input, other), promote="arithmetic", scalars=False, inplace=True,
     doc="""The regularised lower incomplete gamma function: a gamma variable of shape ``input``'s chance to be below ``other``.
 
     >>> import flambeau as torch
@@ -268,7 +268,7 @@ gammainc = op(
     other=_incomplete_slope,
 )  # fmt: skip
 gammaincc = op(
-    "igammac", lambda xp, input, other: igammac_forward(xp, input, other), promote="arithmetic", inplace=True,
+    "igammac", lambda xp, input, other: igammac_forward(xp, input, other), promote="arithmetic", scalars=False, inplace=True,
     doc="The regularised upper incomplete gamma function: ``1 - igamma``, accurate where that is small.",
     other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
 )  # fmt: skip

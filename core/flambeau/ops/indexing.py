@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import dtypes, overrides
@@ -12,7 +13,7 @@ from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from ..devices import Kind, kind_of
 from ..dispatch import wrap_scalar
 from ..op import FAST, OPS, composite, op
-from ..scalars import converted
+from ..scalars import converted, overflow
 from .standard import look, put
 from .standard import nonzero as coordinates
 from .views import wrap_dim
@@ -266,7 +267,7 @@ def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple
 
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
-    from ..autograd.modes import is_grad_enabled
+    from ..autograd.grad_mode import is_grad_enabled
     from ..inplace import assign, check_batch, check_writable, give_history, snapshot
 
     if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
@@ -355,6 +356,48 @@ def _delitem(self: Tensor, index: Any) -> None:
 
 
 attach(__delitem__=_delitem)
+
+
+@composite(public=False)
+def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
+    """The tensor indexed at the dimensions ``positions`` alone: by an int, a slice, a tensor, a list or None each.
+
+    Dimensions in a tuple of their own are indexed together, as if they were flattened into one.
+
+    Raises:
+        IndexError: there is no such dimension, or an index is out of bounds.
+        TypeError: a position is no int, or there are not as many indices as positions.
+
+    >>> import flambeau as torch
+    >>> x = torch.arange(6).reshape(2, 3)
+    >>> x.index(1, 2), x.index((0, 1), (1, torch.tensor([0, 2]))), x.index(((0, 1),), (4,))
+    (tensor([2, 5]), tensor([3, 5]), tensor(4))
+    """
+    paired = isinstance(positions, (tuple, list)) and isinstance(dims, (tuple, list))
+    places, wanted = (list(positions), list(dims)) if paired else ([positions], [dims])
+    if len(places) != len(wanted):
+        raise TypeError(f"dims ({len(places)}) and indices ({len(wanted)}) must have the same length")
+    groups = [_dims_of_position(each, input.ndim) for each in places]
+    grouped = {dim for group in groups for dim in group}
+    firsts = {group[0]: (group, item) for group, item in zip(groups, wanted, strict=True)}
+    order: list[int] = []
+    shape, items = [], []
+    for dim, length in enumerate(input.shape):
+        if dim in grouped and dim not in firsts:
+            continue
+        group, item = firsts.get(dim, ((dim,), slice(None)))
+        order += group
+        shape.append(math.prod(input.shape[each] for each in group) if len(group) > 1 else length)
+        items.append(item)
+    flat = input.permute(order).reshape(shape) if len(shape) < input.ndim else input
+    return flat[tuple(items)]
+
+
+def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
+    for each in position if isinstance(position, (tuple, list)) else (position,):
+        if not hasattr(each, "__index__"):
+            raise TypeError(f"expected a dimension specifyer but found {each!r}")
+    return tuple(wrap_dim(each, ndim) for each in (position if isinstance(position, (tuple, list)) else (position,)))
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------
@@ -501,6 +544,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         if value.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                                "dimension(s).")
+        if not dtypes.can_cast(value.dtype, input.dtype):
+            raise overflow(input.dtype)
         value = value.to(input.dtype)
     else:
         value = wrap_scalar(converted(value, input.dtype), input._kind)

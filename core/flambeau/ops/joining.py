@@ -159,6 +159,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         return roll(input.reshape(-1), shifts, (0,)).reshape(input.shape)
     if len(dims) != len(shifts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))
 
 

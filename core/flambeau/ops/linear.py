@@ -32,7 +32,7 @@ _linear = op(
     promote="accumulate", public=False, method=False, out=False, backward_name="AddmmBackward0",
     bias=lambda F, g: g,
     input=lambda F, g, weight, input_shape: _input_gradient(F, g, weight, input_shape),
-    weight=lambda F, g, input: F.mm(F.mH_(_rows(F, g)), _rows(F, input)),
+    weight=lambda F, g, input: F.mm(F.t(_rows(F, g)), F.conj(_rows(F, input))),
 )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector, ``(n, m) @ (m,) -> (n,)``."""
     if input.ndim != 2 or vec.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.ndim}, {vec.ndim}")
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
     if input._array.shape[1] != vec._array.shape[0]:
         n, m = input._array.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec._array.shape[0]})")

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, alias
-from ..autograd.modes import _grad, no_grad
+from ..autograd.grad_mode import _grad, no_grad
 from ..autograd.node import shown_as
 from ..op import PUBLIC, op
 from .formula import formula

@@ -118,12 +118,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check(input, pad, mode)
-    if min(pad) < 0:
+    if min(pad) < 0 and mode != "replicate":
         input = constant_pad(input, [min(each, 0) for each in pad])
     for position in range(0, len(pad), 2):
-        before, after = (max(each, 0) for each in pad[position : position + 2])
+        before, after = pad[position : position + 2]
+        dim = input.ndim - 1 - position // 2
+        if mode == "replicate" and min(before, after) < 0:  # what is cut off may be all but the edge that is repeated
+            places = PUBLIC["arange"](-before, input.shape[dim] + after, device=input.device)
+            input = input.index_select(dim, places.clamp(0, input.shape[dim] - 1))
+            continue
+        before, after = max(before, 0), max(after, 0)
         if before or after:
-            dim = input.ndim - 1 - position // 2
             parts = _MODES[mode](input, dim, before, after)
             input = cat([each for each in parts if each.shape[dim]], dim)
     return input

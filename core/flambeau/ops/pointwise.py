@@ -12,8 +12,16 @@ from ..op import composite, op
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 
+
+def _refuse_negative_bool(input: Any) -> None:
+    if isinstance(input, Tensor) and input.dtype is dtypes.bool_:
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                           "use the `~` or `logical_not()` operator instead.")  # fmt: skip
+
+
 neg = op(
-    "neg", lambda xp, input: xp.negative(input), inplace=True, aliases=("negative",), dunders=("__neg__",),
+    "neg", lambda xp, input: xp.negative(input), inplace=True, check=_refuse_negative_bool,
+    aliases=("negative",), dunders=("__neg__",),
     doc="The negative of each element.",
     input=lambda F, g: -g,
 )  # fmt: skip

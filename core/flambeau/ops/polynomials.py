@@ -51,9 +51,9 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
         x = 2 * x - 1 if shifted else x
         return _evaluate(xp, x, n, first(xp.broadcast_arrays(x, n)[0]), step)
 
-    where = " of ``2 * input - 1``" if shifted else ""
+    where = " of ``2 * x - 1``" if shifted else ""
     return op(
-        f"special_{name}", lambda xp, input, n: forward(xp, input, n), promote="float", public=False, method=False,
+        f"special_{name}", lambda xp, x, n: forward(xp, x, n), promote="float", public=False, method=False,
         doc=f"The {called} of degree ``n``{where}.",
     )  # fmt: skip
 

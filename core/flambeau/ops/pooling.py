@@ -238,12 +238,14 @@ def _avg_pool_forward(
     ones = (1,) * len(size)
     after = _reach(size, window_size, stride, padding, ones, input.shape[2:])
     padded = pad_space(xp, input, padding, after)
-    made = None
+    made: Any = None
     for start in product(*map(range, window_size)):
         seen = padded[window(start, size, stride)]
         made = seen if made is None else made + seen
     counts = window_sizes(xp, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
-    return made // counts if xp.isdtype(input.dtype, "integral") else made / counts
+    if not xp.isdtype(input.dtype, "integral"):
+        return made / counts
+    return xp.where(made < 0, -(-made // counts), made // counts)  # rounded towards zero
 
 
 def _avg_pool_backward_forward(

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import overrides
 from .._tensor import Tensor
-from ..autograd.modes import _grad
+from ..autograd.grad_mode import _grad
 from ..op import op
 from .formula import formula
 

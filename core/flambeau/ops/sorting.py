@@ -8,7 +8,6 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.node import shown_as
-from ..dispatch import write_out
 from ..op import OPS, composite, op, result_type
 from .reductions import select_backward
 from .views import wrap_dim
@@ -49,13 +48,11 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     return _sort(input, wrap_dim(dim, input.ndim), descending)
 
 
-@composite
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@composite(out=True)
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Where the elements in order along ``dim`` were."""
-    made: Tensor = sort(input.detach(), dim, descending)[1]
-    return made if out is None else write_out(out, made)
+    where: Tensor = sort(input.detach(), dim, descending)[1]
+    return where
 
 
 @composite(out=True)

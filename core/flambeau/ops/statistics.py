@@ -265,6 +265,10 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     if aweights is not None and aweights.dtype.category != dtypes.FLOATING:
         raise RuntimeError("cov(): expected aweights to have floating point dtype but got aweights with "
                            f"{aweights.dtype.legacy_name} dtype")  # fmt: skip
+    for name, each in (("fweights", fweights), ("aweights", aweights)):
+        if each is not None and each.ndim > 1:
+            raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {each.ndim} "
+                               "dimensions")
     if fweights is not None and fweights.dtype.category != dtypes.INTEGER:
         raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
                            f"{fweights.dtype.legacy_name} dtype")  # fmt: skip

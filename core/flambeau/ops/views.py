@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, alias, attach
 from ..autograd.node import shown_as
+from ..declared import missing
 from ..op import composite, op
 from .standard import look, overwrite, put
 
@@ -218,8 +219,10 @@ _unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input,
 
 
 @composite
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """A view without the dimensions of length 1: all of them, or those among ``dim`` (an int or a tuple)."""
+    if axis is not None:
+        dim = axis
     shape = input._array.shape
     dims = (
         range(len(shape))
@@ -231,8 +234,12 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 
 @composite
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = None, *, axis: int | None = None) -> Tensor:
     """A view with a new dimension of length 1 at ``dim``."""
+    if dim is None:
+        if axis is None:
+            raise missing("unsqueeze", "dim")
+        dim = axis
     ndim = input._array.ndim
     if not -ndim - 1 <= dim <= ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})")
@@ -405,6 +412,10 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 @composite
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` slices of dimension ``dim`` from ``start`` on; a view."""
+    if not input._array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.category != dtypes.INTEGER):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     dim, start = wrap_dim(dim, input._array.ndim), int(start)
     size = input._array.shape[dim]
     if length < 0:

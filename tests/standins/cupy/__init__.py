@@ -121,8 +121,7 @@ class ndarray:
         return self._host.__dlpack__(**kwargs)
 
 
-VIEWS = ("broadcast_to", "expand_dims", "moveaxis", "squeeze", "swapaxes", "transpose")  # which no device has to make; nor
-# has it to reshape, unless elements have to be copied
+VIEWS = ("broadcast_to", "expand_dims", "moveaxis", "squeeze", "swapaxes", "transpose")  # no device makes these
 
 
 def _method(name):
@@ -130,7 +129,7 @@ def _method(name):
 
     @functools.wraps(original)
     def method(self, *args, **kwargs):
-        if name not in (*VIEWS, "reshape"):
+        if name not in (*VIEWS, "reshape"):  # which may be a view
             _check(self, *args)
         LOG.append(name)
         if name in ("__bool__", "__int__", "__float__", "__complex__", "__index__"):
@@ -220,7 +219,7 @@ def _function(original, name=None):
     @functools.wraps(original)
     def call(*args, out=None, **kwargs):
         out = out[0] if isinstance(out, tuple) else out
-        if name not in (*VIEWS, "reshape"):
+        if name not in (*VIEWS, "reshape"):  # which may be a view
             _check(*args, *kwargs.values(), out)
         LOG.append(name)
         given = [each for each in (*args, *kwargs.values()) if isinstance(each, ndarray)]

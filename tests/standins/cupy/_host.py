@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 
 SHIM = """
@@ -71,7 +72,7 @@ def compiled(code, names):
     return Library(library, names)
 
 
-_TYPES = {0: np.float32, 2: np.float16}
+_TYPES = {0: np.float32, 2: np.float16, 14: ml_dtypes.bfloat16}
 
 
 def _matrices(pointer, kind, rows, columns, lead, step, batch):

@@ -268,6 +268,11 @@ _NORMS = [
     _of("linalg.matrix_rank", lambda np, a: np.linalg.matrix_rank(a, 1.5), (2, 4, 3), args=(1.5,), result="int64", grad=False),
 ]  # fmt: skip
 
+_EQUATIONS: dict[str, list[tuple[int, ...]]] = {
+    "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ii": [(3, 3)], "ii->i": [(3, 3)], "ij->": [(2, 3)],
+    "i,j->ij": [(3,), (2,)], "...ij,...jk->...ik": [(2, 3, 4), (4, 5)], "bn,anm,bm->ba": [(2, 5), (3, 5, 4), (2, 4)],
+    "iij,jk->ik": [(2, 2, 3), (3, 2)], "ij,kl,mn->": [(2, 3), (3, 2), (2, 2)], "Ab,b->A": [(2, 3), (3,)], ",i->i": [(), (3,)],
+}  # fmt: skip
 _PRODUCTS = [
     *(_of(name, lambda np, a: _exp(np, a), (2, 3, 3), atol=1e-4) for name in ("matrix_exp", "linalg.matrix_exp")),
     *(_of(name, lambda np, a: np.linalg.matrix_power(a, 3), (2, 3, 3), args=(3,), atol=1e-4)
@@ -289,13 +294,7 @@ _PRODUCTS = [
     _of("inner", lambda np, a, b: np.inner(a, b), (2, 3), (4, 3)),
     _of("kron", lambda np, a, b: np.kron(a, b), (2, 3), (2, 1, 2)),
     *(Sample("einsum", lambda torch, *x, e=e: torch.einsum(e, *x), [real(*each) for each in shapes],
-             lambda np, *x, e=e: np.einsum(e, *x), _TYPES, atol=1e-5)
-      for e, shapes in {
-          "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ii": [(3, 3)], "ii->i": [(3, 3)], "ij->": [(2, 3)],
-          "i,j->ij": [(3,), (2,)], "...ij,...jk->...ik": [(2, 3, 4), (4, 5)], "bn,anm,bm->ba": [(2, 5), (3, 5, 4), (2, 4)],
-          "iij,jk->ik": [(2, 2, 3), (3, 2)], "ij,kl,mn->": [(2, 3), (3, 2), (2, 2)], "Ab,b->A": [(2, 3), (3,)],
-          ",i->i": [(), (3,)],
-      }.items()),
+             lambda np, *x, e=e: np.einsum(e, *x), _TYPES, atol=1e-5) for e, shapes in _EQUATIONS.items()),
     *(Sample("cdist", lambda torch, a, b, p=p: torch.cdist(a, b, p), [real(2, 4, 3), real(5, 3)],
              lambda np, a, b, p=p: np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], p, -1), _REAL, atol=1e-5)
       for p in (1.0, 1.5, 2.0, 3.0, _INF)),

@@ -66,12 +66,10 @@ class _ModuleSequence(Module):
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Module) -> Self:
-        """Add `module` before position `index`."""
+    def _insert(self, index: int, module: Module) -> None:
         modules = list(self)
         modules.insert(index, module)
         self._number(modules)
-        return self
 
     def pop(self, index: int | slice) -> Module:
         """Remove and return the module at `index`, or the modules of a slice."""
@@ -119,7 +117,8 @@ class Sequential(_ModuleSequence):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
-        return super().insert(index, module)
+        self._insert(index, module)
+        return self
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *self._checked(other))
@@ -181,6 +180,10 @@ class ModuleList(_ModuleSequence):
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         return super().extend(modules)
+
+    def insert(self, index: int, module: Module) -> None:
+        """Add `module` before position `index`."""
+        self._insert(index, module)
 
     def __repr__(self) -> str:
         """Runs of modules with the same printed form are shown once."""

@@ -17,7 +17,17 @@ __all__ = ["flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_head
 def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
     if backend.name != "numpy":
         return None
-    from . import channels, convolution, dropping, elementwise, matrix, pooling, recurrent, rows  # noqa: F401  # they register
+    from . import (  # noqa: F401  # each registers its own
+        channels,
+        convolution,
+        dropping,
+        elementwise,
+        matrix,
+        optimizers,
+        pooling,
+        recurrent,
+        rows,
+    )
     from .choice import KERNELS
 
     return KERNELS

@@ -15,7 +15,7 @@ def compile_all() -> int:
     backend = NumpyBackend()
     kernels, in_place = flambeau_kernels(backend) or {}, flambeau_inplace_kernels(backend) or {}
     for call in calls():
-        (in_place if call.in_place else kernels)[call.name](*call.args)
+        (in_place if call.in_place else kernels)[call.name](*call.args, **call.options)
     return len(kernels) + len(in_place)
 
 

@@ -22,7 +22,7 @@ Kernel = Callable[..., Any]
 KERNELS: dict[str, Kernel] = {}
 IN_PLACE: dict[str, Kernel] = {}
 FLOAT = np.dtype(np.float32)
-_LEAST = os.environ.get("FLAMBEAU_FAST_LEAST")  # elements from which on to use every kernel: 1 lets tests with small arrays reach them
+_LEAST = os.environ.get("FLAMBEAU_FAST_LEAST")  # elements from which on to use any kernel, for tests with small arrays
 
 
 class Process:
@@ -64,6 +64,9 @@ def fast_in_place(least: int) -> Callable[[Kernel], Kernel]:
 def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
     """For each number of arguments that small arrays come with, a function that gets to the plain kernel without a detour."""
 
+    if _LEAST is not None:
+        least = int(_LEAST)
+
     def is_large(array: Any) -> bool:
         return array.size >= least and array.dtype is FLOAT and not process.forked
 
@@ -79,7 +82,6 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
         made = kernel(input, other) if input.size >= least and is_large(input) else None
         return plain(input, other) if made is None else made
 
-    least = least if _LEAST is None else int(_LEAST)
     code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function
     if code.co_flags & inspect.CO_VARARGS or kernel.__defaults__ or of:  # type: ignore[attr-defined]
         return chosen

@@ -9,7 +9,8 @@ import numpy as np
 from . import onednn
 from .choice import FLOAT, fast
 
-LEAST = 1 << 16  # multiplications: below, a call of oneDNN costs more than it saves
+LEAST = 1 << 10  # elements of a matrix, and ...
+LEAST_PRODUCTS = 1 << 16  # ... multiplications: below, a call of oneDNN costs more than it saves
 
 
 def _in_order(array: Any) -> bool:
@@ -23,22 +24,22 @@ def _in_order(array: Any) -> bool:
 def _product(a: Any, b: Any, bias: Any = None) -> Any:
     if b.dtype is not FLOAT or a.ndim != b.ndim or a.shape[-1] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
         return None
-    if a.size * b.shape[-1] < LEAST or not (_in_order(a) and _in_order(b)) or not onednn.available():
+    if a.size * b.shape[-1] < LEAST_PRODUCTS or not (_in_order(a) and _in_order(b)) or not onednn.available():
         return None
     return onednn.matmul(a, b, np.empty((*a.shape[:-1], b.shape[-1]), FLOAT), bias)
 
 
-@fast(1)
+@fast(LEAST)
 def mm(a: Any, b: Any) -> Any:
     return _product(a, b) if a.ndim == 2 else None
 
 
-@fast(1)
+@fast(LEAST)
 def bmm(a: Any, b: Any) -> Any:
     return _product(a, b) if a.ndim == 3 else None
 
 
-@fast(1, of=1)
+@fast(LEAST, of=1)
 def linear(bias: Any, input: Any, weight: Any) -> Any:
     if bias.shape != weight.shape[:1] or bias.dtype is not FLOAT or not input.flags.c_contiguous:
         return None

@@ -17,11 +17,12 @@ __all__ = ["Call", "calls"]
 
 
 class Call(NamedTuple):
-    """A kernel's name and arguments; ``in_place`` if the first is written to."""
+    """A kernel's name and arguments; ``in_place`` if it is one of the kernels of in-place forms."""
 
     name: str
     args: tuple[Any, ...]
     in_place: bool = False
+    options: dict[str, Any] = {}
 
 
 class _Draw:
@@ -45,6 +46,8 @@ def calls(seed: int = 0) -> Iterator[Call]:
     for family in (_elementwise, _in_place, _rows, _channels, _pooling, _matrices, _recurrent, _convolutions):
         yield from family(draw)
     yield Call("fused_dropout", (draw.normal(*draw.shape(1 << 13)), 0.9, Generator(seed)))
+    yield Call("adam_step", tuple(np.abs(draw.normal(150, 150)) for _ in range(4)),
+               options={"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "step": 3})  # fmt: skip
 
 
 def _elementwise(draw: _Draw) -> Iterator[Call]:

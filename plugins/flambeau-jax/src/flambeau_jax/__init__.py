@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -38,7 +39,7 @@ class JaxBackend(Backend):
         return KERNELS
 
     def kernel_of(self, name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
-        return Compiled(name, forward)
+        return Compiled(name, partial(forward, self.xp))
 
     # --- arrays ---
 

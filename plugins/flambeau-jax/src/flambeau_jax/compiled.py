@@ -1,22 +1,29 @@
-"""The forwards of all operations, compiled by XLA."""
+"""Functions of arrays, compiled by XLA."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy
 
 __all__ = ["Compiled"]
 
-_NEEDS_VALUES = (  # the forward looks into an array, or at a number, so that it cannot be traced
+_NEEDS_VALUES = (  # the function looks into an array, or at a number, so that it cannot be traced
     jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )  # fmt: skip
-_TRACED = object()  # in the parameters that a program is compiled for, the place of something that it takes
+_TRACED = object()  # among the parameters that a program is compiled for, the place of what it is given each time
+
+
+class _Slice(NamedTuple):
+    """A slice with a hash, which Python's own has since 3.12."""
+
+    start: Any
+    stop: Any
+    step: Any
 
 
 @cache
@@ -30,46 +37,42 @@ def _is_array_or_number(kind: type) -> bool:
 
 
 class Compiled:
-    """The forward of one operation, compiled once for each combination of shapes, dtypes and parameters.
+    """A function that is compiled once for each combination of shapes, dtypes and parameters.
 
-    Floats are traced as arrays are, for the learning rate of each step may be another one.  A forward that decides by the
+    Floats are traced as arrays are, for the learning rate of each step may be another one.  A function that decides by the
     value of a float is compiled for each value, and one that decides by what is in an array is not compiled at all.
     """
 
-    def __init__(self, name: str, forward: Callable[..., Any]) -> None:
-        self.forward = forward = partial(forward, jnp)
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.function = function
         self.is_traced: Callable[[type], bool] | None = _is_array_or_number
 
-        def program(args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...], traced: list[Any]) -> Any:
+        def program(fixed: tuple[Any, ...], structure: Any, traced: list[Any]) -> Any:
             values = iter(traced)
-            filled = [next(values) if each is _TRACED else each for each in args]
-            return forward(*filled, **{name: next(values) if each is _TRACED else each for name, each in kwargs})
+            leaves = [next(values) if each is _TRACED else slice(*each) if type(each) is _Slice else each for each in fixed]
+            args, kwargs = jax.tree_util.tree_unflatten(structure, leaves)
+            return function(*args, **kwargs)
 
         program.__name__ = name  # for JAX's logs
         self.program = jax.jit(program, static_argnums=(0, 1))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.is_traced is None:
-            return self.forward(*args, **kwargs)
+        is_traced = self.is_traced
+        if is_traced is None:
+            return self.function(*args, **kwargs)
+        given = tuple([None if type(each) is dict else each for each in args])  # XLA needs no workspace
+        leaves, structure = jax.tree_util.tree_flatten((given, kwargs))
+        fixed: list[Any] = []
         traced: list[Any] = []
-        fixed = tuple([self._fixed(each, traced) for each in args])
-        named = tuple([(name, self._fixed(each, traced)) for name, each in kwargs.items()]) if kwargs else ()
+        for each in leaves:
+            if is_traced(type(each)):
+                traced.append(each)
+                fixed.append(_TRACED)
+            else:
+                fixed.append(_Slice(each.start, each.stop, each.step) if type(each) is slice else each)
         try:
-            hash((fixed, named))
-        except TypeError:  # an index, which holds slices and arrays
-            return self.forward(*args, **kwargs)
-        try:
-            return self.program(fixed, named, traced)
+            return self.program(tuple(fixed), structure, traced)
         except _NEEDS_VALUES:
             numbers = any(isinstance(each, (float, complex)) for each in traced)
-            self.is_traced = _is_array if numbers and self.is_traced is _is_array_or_number else None
+            self.is_traced = _is_array if numbers and is_traced is _is_array_or_number else None
         return self(*args, **kwargs)
-
-    def _fixed(self, value: Any, traced: list[Any]) -> Any:
-        """A parameter to compile for; what is no such goes to ``traced``."""
-        if self.is_traced(type(value)):  # type: ignore[misc]  # is not None where this is called
-            traced.append(value)
-            return _TRACED
-        if type(value) is list:
-            return tuple(value)
-        return None if type(value) is dict else value  # XLA needs no workspace

@@ -193,3 +193,14 @@ def addcmul_(target, first, second, value):
 def addcdiv_(target, first, second, value):
     for i in prange(target.size):
         target[i] += first[i] * value / second[i]
+
+
+@compiled
+def adam_step(param, grad, mean, square, sign, decay, shrink, share, kept, rate, eps):
+    """As ``optimizers.adam_step`` names them; ``share`` is 1 - beta1, ``kept`` beta2, and ``sign`` -1 to maximize."""
+    for i in prange(param.size):
+        before = param[i] * shrink
+        slope = sign * grad[i] + decay * before
+        mean[i] += share * (slope - mean[i])
+        square[i] = kept * square[i] + (f32(1) - kept) * slope * slope
+        param[i] = before - rate * mean[i] / (np.sqrt(square[i]) + eps)

@@ -50,9 +50,9 @@ def log_softmax(out, x):
     for i in prange(len(x)):
         row, made = x[i], out[i]
         shift = _largest(row)
-        shift += np.log(_sum_of_exponentials(row, shift))
+        rest = np.log(_sum_of_exponentials(row, shift))
         for j in range(len(row)):
-            made[j] = row[j] - shift
+            made[j] = row[j] - shift - rest
 
 
 @compiled

@@ -49,8 +49,8 @@ def _filled_diagonal(np: Any, x: Any) -> Any:
 
 SAMPLES = [
     *(Sample(f"Tensor.{name}", lambda torch, x, name=name: find(torch, f"Tensor.{name}")(x), [_SMALL],
-             lambda np, x, dtype=dtype: x.astype(dtype), FLOATS, dtype, grad=dtype == "float64", method=False)
-      for name, dtype in _CASTS.items()),
+             lambda np, x, dtype=dtype: x.astype(dtype), ("float16",) if name == "half" else FLOATS, dtype,
+             grad=dtype == "float64", method=False) for name, dtype in _CASTS.items()),
     *(Sample("Tensor.to", lambda torch, x, dtype=dtype: torch.Tensor.to(x, getattr(torch, dtype)), [_SMALL],
              lambda np, x, dtype=dtype: x.astype(dtype), (*REALS, "bool"), dtype, grad=False, method=False)
       for dtype in ("float64", "int64", "complex128")),
@@ -75,9 +75,8 @@ SAMPLES = [
     Sample("Tensor.is_same_size", lambda torch, x, y: torch.Tensor.is_same_size(x, y), [real(2, 3), real(2, 3)],
            lambda np, x, y: True,
            NUMBERS, "bool", grad=False, method=False, vmap=False),
-    Sample("Tensor.is_contiguous", lambda torch, x: torch.Tensor.is_contiguous(x.mT), [real(2, 3)], lambda np, x: False, NUMBERS,
-           "bool",
-           grad=False, method=False, vmap=False, layouts=False),
+    Sample("Tensor.is_contiguous", lambda torch, x: torch.Tensor.is_contiguous(x), [real(2, 3)], lambda np, x: True, NUMBERS,
+           "bool", grad=False, method=False, vmap=False, layouts=False),
     Sample("is_nonzero", lambda torch, x: torch.is_nonzero(x), [given([0])], lambda np, x: False, REALS, "bool", grad=False,
            vmap=False),
     *(_asked(f"Tensor.{name}", lambda np, x: 2, result="int64") for name in ("dim", "ndimension")),

@@ -1,0 +1,50 @@
+"""On a machine with a GPU: the test suite on it, the conformance kit, and the table of benchmarks against PyTorch.
+
+    python benchmarks/on_gpu.py                     all of it; the table goes to docs/cuda-benchmarks.md
+    python benchmarks/on_gpu.py --only conformance  one of its parts: tests, conformance or benchmarks
+
+It needs CuPy, pytest and, for the table, a PyTorch for CUDA; flambeau itself need not be installed.  The status is 1 where a part
+failed; the parts after it are run all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PARTS = {
+    "tests": ["-m", "pytest", "-q"],
+    "conformance": ["-m", "flambeau", "conformance", "cupy"],
+    "benchmarks": ["benchmarks/compare.py", "--backends", "cupy", "--markdown", "docs/cuda-benchmarks.md"],
+}
+
+
+def environment() -> dict[str, str]:
+    """The environment of each part: flambeau from this folder, on CuPy."""
+    sources = [str(ROOT / each) for each in ("core", "backends", "nnlib", "vision")]
+    path = os.pathsep.join(filter(None, [*sources, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, "FLAMBEAU_BACKEND": "cupy"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=PARTS, help="one part")
+    args = parser.parse_args()
+    look = "import flambeau as torch; torch.cuda.init(); print(torch.cuda.get_device_name())"
+    if subprocess.run([sys.executable, "-c", look], cwd=ROOT, env=environment(), check=False).returncode:
+        return 1
+    failed = []
+    for name in [args.only] if args.only else PARTS:
+        print(f"--- {name}", flush=True)
+        if subprocess.run([sys.executable, *PARTS[name]], cwd=ROOT, env=environment(), check=False).returncode:
+            failed.append(name)
+    print(f"--- failed: {', '.join(failed)}" if failed else "--- all passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""SparseAdam, the variant of Adam that leaves alone what has no gradient."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+
+from . import check
+from .first_order import FirstOrder, Scalar
+from .optimizer import Group, Params, State
+
+__all__ = ["SparseAdam", "sparse_adam"]
+
+
+def sparse_adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[State],
+    /,
+    *,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    maximize: bool = False,
+    **_: Any,
+) -> None:
+    """Do one step of `SparseAdam` in place; ``states`` holds ``step``, ``exp_avg`` and ``exp_avg_sq`` of each parameter."""
+    beta1, beta2 = betas
+    for param, grad, state in zip(params, grads, states, strict=True):
+        state["step"] += 1
+        rows = _rows_with_gradient(grad)
+        given = -grad[rows] if maximize else grad[rows]
+        mean = state["exp_avg"][rows].lerp(given, 1 - beta1)
+        square = state["exp_avg_sq"][rows].lerp(given * given, 1 - beta2)
+        state["exp_avg"][rows], state["exp_avg_sq"][rows] = mean, square
+        rate = lr * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+        param[rows] -= rate * mean / (square.sqrt() + eps)
+
+
+def _rows_with_gradient(grad: Tensor) -> Tensor:
+    """The numbers of the rows in which the gradient is not all zero."""
+    return (grad.reshape(len(grad), -1) != 0).any(1).nonzero().squeeze(1)
+
+
+class SparseAdam(FirstOrder):
+    """`Adam` for embeddings: only the rows that were looked up are updated, and so are only their running means.
+
+    It is meant for the gradients of ``Embedding(sparse=True)``.  These are dense here, with zeros for the rows that were not
+    looked up, so that a row counts as looked up where its gradient is not all zero.
+
+    Args:
+        params: the tensors, named tensors or groups to optimize.
+        lr: learning rate, a number or a tensor of one element.
+        betas: the shares of the running means of the gradient and of its square that stay from step to step.
+        eps: added to the denominator.
+        maximize: go up the objective, not down.
+
+    Raises:
+        ValueError: an option is out of range.
+
+    >>> import flambeau as torch
+    >>> words = torch.nn.Embedding(3, 2, sparse=True)
+    >>> before, optimizer = words.weight.detach().clone(), torch.optim.SparseAdam(words.parameters())
+    >>> words(torch.tensor([1])).sum().backward(); optimizer.step(); (words.weight != before).any(1).tolist()
+    [False, True, False]
+    """
+
+    rule = staticmethod(sparse_adam)
+    flattens = False
+    scalars = ()
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Scalar = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        check.that(0.0 < lr, f"Invalid learning rate: {lr}")  # noqa: SIM300 (a TypeError names the sides in this order)
+        check.that(0.0 < eps, f"Invalid epsilon value: {eps}")  # noqa: SIM300
+        check.betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+
+    def init_state(self, param: Tensor, group: Group) -> State:
+        return {"step": 0, "exp_avg": torch.zeros_like(param), "exp_avg_sq": torch.zeros_like(param)}

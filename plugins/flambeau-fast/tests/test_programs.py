@@ -1,0 +1,111 @@
+"""Whole programs with the pack: what it computes, and how it behaves in processes and threads."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from flambeau_fast import optimizers
+
+import flambeau as torch
+from flambeau.backend import find
+
+nn = torch.nn
+
+
+def python(code, **environment):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+TRAINING = """
+import flambeau as torch
+torch.manual_seed(0)
+nn = torch.nn
+model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3),
+                      nn.GELU(), nn.Dropout(0.3), nn.Flatten(), nn.Linear(3200, 300), nn.LayerNorm(300), nn.Linear(300, 10))
+x, y = torch.randn(16, 3, 24, 24), torch.randint(10, (16,))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+for _ in range(4):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+"""
+
+
+def test_training_as_without_the_pack():
+    ours, plain = (python(TRAINING, **each).stdout.split() for each in ({}, {"FLAMBEAU_PLUGINS": ""}))
+    np.testing.assert_allclose([*map(float, ours)], [*map(float, plain)], rtol=1e-3)
+
+
+def test_conformance():
+    """The kit's small arrays, given to the compiled loops."""
+    kit = "from flambeau.conformance import run; failures = [each for family in run('numpy') for each in family.failures]"
+    python(f"{kit}; assert not failures, '\\n'.join(failures)", FLAMBEAU_FAST_LEAST="1", NUMBA_NUM_THREADS="1")
+
+
+@pytest.mark.parametrize("options", [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "maximize": True}])
+@pytest.mark.parametrize("optimizer", [torch.optim.Adam, torch.optim.AdamW])
+def test_adam(optimizer, options, monkeypatch):
+    start, slopes = torch.randn(200, 100), [torch.randn(200, 100) for _ in range(3)]
+
+    def trained():
+        param = nn.Parameter(start.clone())
+        stepper = optimizer([param], lr=0.01, **options)
+        for param.grad in slopes:
+            stepper.step()
+        return param.detach()
+
+    ours = trained()
+    monkeypatch.setattr(optimizers, "LEAST", 1 << 30)
+    by_formula = trained()
+    kernels = {name: each for name, each in find("numpy").all_kernels.items() if name != "adam_step"}
+    monkeypatch.setattr(find("numpy"), "all_kernels", kernels)
+    plain = trained()
+    torch.testing.assert_close(ours, plain)
+    torch.testing.assert_close(by_formula, plain)
+
+
+# --- processes and threads ---
+
+
+def test_small_arrays_do_not_import_numba():
+    python("import sys, flambeau as torch; x = torch.randn(10, 10, requires_grad=True); (torch.relu(x) @ x).sum().backward();"
+           "torch.optim.Adam([x]).step(); assert 'numba' not in sys.modules")  # fmt: skip
+
+
+def test_compiling_is_announced_once(tmp_path):
+    code = "import flambeau as torch; x = torch.ones(300, 300); torch.relu(x); torch.tanh(x)"
+    first, second = (python(code, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first.stderr.count("flambeau-fast: compiling") == 1 and second.stderr == ""
+
+
+def test_a_forked_child_computes():
+    python("import os, flambeau as torch; x = torch.full((500, 500), 0.5); torch.tanh(x); x @ x\n"
+           "child = os.fork()\n"
+           "if child == 0:\n"
+           "    os._exit(0 if abs(torch.tanh(x).sum().item() / 250000 - 0.46211716) < 1e-5 and (x @ x)[0, 0] == 125 else 1)\n"
+           "assert os.waitpid(child, 0)[1] == 0")  # fmt: skip
+
+
+def test_several_threads_at_once():
+    x = torch.randn(300, 400)
+    expected = torch.tanh(x @ x.T)
+    wrong = []
+
+    def work():
+        for _ in range(20):
+            if not torch.equal(torch.tanh(x @ x.T), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong

@@ -1,0 +1,191 @@
+"""Hooks on tensors, on leaves and on the nodes of the graph: when they are called, and what they may return."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau as torch
+from flambeau.autograd import graph
+
+
+def leaf(*sizes):
+    return torch.ones(*sizes, requires_grad=True)
+
+
+def noted(log, name):
+    """A hook that writes its name into a log."""
+    return lambda *args: log.append(name)
+
+
+def test_order_of_hooks():
+    log = []
+    x = leaf(2)
+    y = x * 2
+    z = y * 3
+    w = z + y
+    for name, tensor in {"x": x, "y": y, "z": z, "w": w}.items():
+        tensor.register_hook(noted(log, name))
+    for name, tensor in {"y": y, "z": z, "w": w}.items():
+        tensor.grad_fn.register_hook(noted(log, f"post {name}"))
+        tensor.grad_fn.register_prehook(noted(log, f"pre {name}"))
+    x.register_post_accumulate_grad_hook(noted(log, "accumulated"))
+    accumulate = y.grad_fn.next_functions[0][0]
+    accumulate.register_hook(noted(log, "post x"))
+    accumulate.register_prehook(noted(log, "pre x"))
+    y.retain_grad()
+    w.sum().backward()
+    assert " ".join(log) == "w pre w post w z pre z post z y pre y post y x pre x accumulated post x"
+    assert x.grad.tolist() == [8, 8] and y.grad.tolist() == [4, 4]
+
+
+def test_leaves_are_served_as_soon_as_they_are_ready():
+    log = []
+    a, b = leaf(2), leaf(2)
+    t = a * 2
+    u = t * b
+    for name, tensor in {"a": a, "b": b, "t": t, "u": u}.items():
+        tensor.register_hook(noted(log, name))
+    a.register_post_accumulate_grad_hook(noted(log, "a done"))
+    b.register_post_accumulate_grad_hook(noted(log, "b done"))
+    (u * 3).sum().backward()
+    assert log == ["u", "b", "b done", "t", "a", "a done"]
+    log.clear()
+    torch.autograd.grad((a * 2 * b).sum(), a)
+    assert log == ["a"]  # nothing is accumulated
+
+
+def test_every_hook_may_replace():
+    x = leaf(2)
+    y = x * 2
+    y.register_hook(lambda grad: grad * 10)
+    y.retain_grad()  # sees what the hooks before it made
+    x.register_hook(lambda grad: grad + 1)
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 100, *inputs[1:]))
+    y.sum().backward()
+    assert y.grad.tolist() == [10, 10] and x.grad.tolist() == [141, 141]
+
+
+def test_hooks_and_captured_gradients():
+    x = leaf(2)
+    y = x * 2
+    y.register_hook(lambda grad: grad * 10)
+    assert torch.autograd.grad((y * 1).sum(), y)[0].tolist() == [10, 10]
+    y = x * 2
+    y.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))  # of the node, after the capture
+    of_y, of_x = torch.autograd.grad((y * 1).sum(), [y, x])
+    assert of_y.tolist() == [1, 1] and of_x.tolist() == [20, 20]
+
+
+def test_wrong_hooks():
+    x = leaf(2)
+    handle = x.register_hook(lambda grad: torch.ones(3))
+    with pytest.raises(RuntimeError, match="hook '<lambda>' has changed the size of value"):
+        (x * 2).sum().backward()
+    handle.remove()
+    with x.register_hook(lambda grad: 3), pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
+        (x * 2).sum().backward()
+    (x * 2).sum().backward()  # the handle's context ended
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        torch.ones(2).register_hook(print)
+    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+        (x * 2).register_post_accumulate_grad_hook(print)
+
+
+def test_what_hooks_of_nodes_return():
+    def run(before=None, after=None):
+        x = leaf(2)
+        y = x.exp().exp()
+        if before:
+            y.grad_fn.register_prehook(before)
+        if after:
+            y.grad_fn.register_hook(after)
+        y.sum().backward()
+        return x.grad
+
+    for error, message, given in [
+        (TypeError, "expected tuple, but hook returned 'int'", 3),
+        (TypeError, "expected tuple, but hook returned 'Tensor'", torch.ones(2)),
+        (TypeError, "expected Variable, but hook returned 'int'", (5,)),
+        (RuntimeError, r"returned an incorrect number of values \(got 2, but expected 1\)", (torch.ones(2), torch.ones(2))),
+        (RuntimeError, "has changed the size of value", (torch.ones(5),)),
+        (RuntimeError, "has changed the type of value", (torch.ones(2, dtype=torch.float64),)),
+    ]:
+        for options in ({"before": lambda *args, given=given: given}, {"after": lambda *args, given=given: given}):
+            with pytest.raises(error, match=message):
+                run(**options)
+    assert run(before=lambda grads: (None,)) is None and run(after=lambda *grads: (None,)) is None
+    x = leaf(2)
+    for error, given in ((RuntimeError, torch.ones(2)), (TypeError, 3)):
+        with x.register_post_accumulate_grad_hook(lambda p, given=given: given), pytest.raises(error):
+            (x * 2).sum().backward()
+
+
+def test_hooks_of_nodes_see_what_is_missing():
+    seen = []
+    x = leaf(4)
+    first, _ = x.split(2)
+    first.grad_fn.register_hook(lambda inputs, outputs: seen.append([each is None for each in (*inputs, *outputs)]))
+    first.sum().backward()
+    assert seen == [[False, False, True]] and x.grad.tolist() == [1, 1, 0, 0]
+
+
+def test_hooks_may_write_into_the_gradient():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 1
+    y.register_hook(lambda grad: grad.mul_(5) and None)
+    y.backward()
+    (x * 1).backward()
+    assert x.grad.item() == 6
+
+
+def test_hooks_follow_a_tensor_through_in_place_writes():
+    log = []
+    x = leaf(2)
+    y = x * 2
+    y.register_hook(lambda grad: log.append(("before", grad.tolist())))
+    y.retain_grad()
+    z = y * 2
+    y.add_(1)
+    y.register_hook(lambda grad: log.append(("after", grad.tolist())))
+    (y * 2 + z).sum().backward()
+    assert log == [("after", [2.0, 2.0]), ("before", [4.0, 4.0])]
+    assert y.retains_grad and y.grad.tolist() == [2, 2] and x.grad.tolist() == [8, 8]
+
+
+def test_hooks_of_nodes_with_several_outputs():
+    log = []
+    x = leaf(4)
+    first, second = x.split(2)
+    first.register_hook(noted(log, "first"))
+    second.register_hook(noted(log, "second"))
+    first.sum().backward()
+    assert log[0] == "first" and x.grad.tolist() == [1, 1, 0, 0] and (first.output_nr, second.output_nr) == (0, 1)
+
+
+def test_multi_grad_hooks():
+    calls = []
+    a, b = leaf(2), leaf(2)
+    c, d = a * b, a * b
+    handle = graph.register_multi_grad_hook((a, b, c, d), lambda grads: calls.append([each is not None for each in grads]))
+    graph.register_multi_grad_hook((a, b, c, d), lambda grad: calls.append(grad.tolist()), mode="any")
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    assert calls == [[1, 1], [True, True, True, False], [1, 1], [True, False, True, False]]
+    handle.remove()
+    calls.clear()
+    c.sum().backward()
+    assert calls == [[1, 1]]
+    with pytest.raises(ValueError, match="Expects mode to be one of"):
+        graph.register_multi_grad_hook((a,), print, mode="some")
+
+
+def test_a_hook_may_drop_the_graph():
+    x = leaf(2)
+    y = x * 2
+    state = {"y": y * 3}
+    y.register_hook(lambda grad: state.clear())
+    out = state["y"].sum()
+    del y
+    out.backward()
+    assert x.grad.tolist() == [6, 6]

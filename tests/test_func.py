@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 import flambeau.nn.functional as F
 import pytest
 
@@ -344,6 +347,43 @@ def test_hessians():
     found = hessian(rosenbrock)(y)
     same(found, torch.autograd.functional.hessian(rosenbrock, y))
     same(found, found.t())
+
+
+def overwritten(a):
+    b = a.clone()
+    b[0] = b[1] * 2
+    b[1:].mul_(a[:2])
+    return b.mul_(a)
+
+
+HIGHER = {
+    "power": lambda a: a**3 * a.sum(), "own result": lambda a: a.exp() * a.tanh(), "norm": lambda a: a / (a.norm() + 1),
+    "products": lambda a: a.prod() * a.cumprod(0), "softmax": lambda a: a.softmax(0) * a, "deviation": lambda a: a.std() * a,
+    "normalized": lambda a: F.layer_norm(a, (3,)) * a, "views": lambda a: torch.outer(a, a).t()[1] * a.flip(0), "in place": overwritten,
+    "indices": lambda a: a[[2, 0, 0]] * a.sort().values, "types": lambda a: a.softmax(0, dtype=torch.float64) * a.sum(0, dtype=torch.float64),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HIGHER)
+def test_any_mode_over_any_mode(name):
+    """Three derivatives on top of each other, each in either mode, against the tape alone."""
+    operation, point = HIGHER[name], torch.tensor([0.3, -0.7, 1.1], dtype=torch.float64)
+    expected = operation
+    for order in (1, 2, 3):
+        expected = functools.partial(torch.autograd.functional.jacobian, expected, create_graph=True)
+        for modes in itertools.product((jacrev, jacfwd), repeat=order):
+            found = operation
+            for mode in modes:
+                found = mode(found)
+            assert torch.allclose(found(point), expected(point).detach(), atol=1e-8), modes
+
+
+def test_tangents_are_not_written_to():
+    a, direction = torch.tensor([0.3, -0.7, 1.1]), torch.tensor([1.0, 0.5, 2.0])
+    before = direction.clone()
+    jvp(overwritten, (a,), (direction,))
+    jvp(lambda b: b.clone().mul_(b), (a,), (direction,))
+    assert torch.equal(direction, before)
 
 
 def test_compositions():

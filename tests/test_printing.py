@@ -459,7 +459,6 @@ def test_format():
     ],
 )
 def test_nodes_are_named_as_in_pytorch(expression, name):
-    x = torch.ones(2, 3, requires_grad=True)
-    made = eval(expression)
+    made = eval(expression, {"torch": torch, "x": torch.ones(2, 3, requires_grad=True)})
     assert f"grad_fn=<{name}>" in repr(made)
     assert made.grad_fn.name() == name

@@ -135,6 +135,10 @@ class Backend:
         """A copy, on device ``index``, of what another backend's ``to_host`` gave."""
         return self.asarray(data, index=index, copy=True)
 
+    def copied_to(self, other: Backend, array: Array, index: int = 0) -> Any:
+        """A copy of the array as one of another backend's, on its device ``index``."""
+        return other.from_host(self.to_host(array), index)
+
     def to_host_later(self, array: Array) -> Any:
         """``to_host`` without waiting: in page-locked memory, where it will be once the device's current stream is done."""
         return self.to_host(array)

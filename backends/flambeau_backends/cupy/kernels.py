@@ -152,7 +152,7 @@ def serves(*arrays: Any) -> bool:
 
 def dense(array: Any) -> Any:
     """The array itself or a copy, in row-major order."""
-    return None if array is None else cupy.ascontiguousarray(array)
+    return array if array is None or array.flags.c_contiguous else cupy.ascontiguousarray(array)
 
 
 def _rows(array: Any, dim: int) -> tuple[int, int, int]:

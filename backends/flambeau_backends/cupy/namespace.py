@@ -1,4 +1,4 @@
-"""CuPy as the array API standard has it: by way of array-api-compat, without the places where that waits for the device."""
+"""CuPy as the array API standard has it: by way of array-api-compat, but for where that waits for the device."""
 
 from __future__ import annotations
 
@@ -18,5 +18,12 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return made.astype(x.dtype, copy=made is x)
 
 
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind; of bfloat16 NumPy does not know."""
+    if dtype.name == "bfloat16":
+        return bool({"real floating", "numeric"} & {*(kind if isinstance(kind, tuple) else (kind,))})
+    return bool(array_api_compat.cupy.isdtype(dtype, kind))
+
+
 xp = ModuleType("cupy")
-xp.__dict__.update(array_api_compat.cupy.__dict__, clip=clip)
+xp.__dict__.update(array_api_compat.cupy.__dict__, clip=clip, isdtype=isdtype)

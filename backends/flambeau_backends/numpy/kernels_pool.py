@@ -114,7 +114,8 @@ def _avg_pool(
     counts = pooling.window_sizes(np, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if input.dtype.kind not in "iu":
         return made / counts
-    return np.where(made < 0, -(-made // counts), made // counts)  # rounded towards zero
+    size = abs(made) // abs(counts)
+    return np.where((made < 0) != (counts < 0), -size, size)  # rounded towards zero
 
 
 KERNELS.update(avg_pool1d_windows=_avg_pool, avg_pool2d_windows=_avg_pool, avg_pool3d_windows=_avg_pool)

@@ -63,8 +63,8 @@ def close_level(level: Level) -> None:
     return_to_fast_path()
     for reference in level.members:
         tensor = reference()
-        if tensor is not None and "_tangents" in tensor.__dict__:
-            tensor.__dict__["_tangents"].pop(level, None)
+        for table in ("_tangents", "_derived") if tensor is not None else ():
+            tensor.__dict__.get(table, {}).pop(level, None)
 
 
 # --- the public face ----------------------------------------------------------------------------------------------
@@ -173,13 +173,15 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     table = tensor.__dict__.get("_tangents", {})
     if level in table:
         return table[level]
-    found = None
-    if tensor._view is not None:
-        parent, record, params, _ = tensor._view
-        whole = None if record is None else tangent_of(parent, level)
-        if whole is not None:
-            found = _seen(record, whole, params)
-            set_tangent(tensor, level, found)
+    whole = None if tensor._view is None or tensor._view[1] is None else tangent_of(tensor._view[0], level)
+    if whole is None:
+        return None
+    of, found = tensor.__dict__.get("_derived", {}).get(level, (None, None))
+    if of is not whole:  # nothing is known, or the base has been written to
+        _, record, params, _ = tensor._view
+        found = _seen(record, whole, params)
+        tensor.__dict__.setdefault("_derived", {})[level] = whole, found
+        level.members.append(weakref.ref(tensor))
     return found
 
 
@@ -223,6 +225,9 @@ def innermost_level(tensors: Sequence[Any]) -> Level | None:
     return None
 
 
+_DERIVED = object()  # in place of a tangent that a view has from its base
+
+
 @contextmanager
 def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
     """Take the level's tangents away from the tensors while they are computed with; gives those tangents."""
@@ -230,7 +235,9 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
     from ..op import leave_fast_path, return_to_fast_path
 
     found = [tangent_of(each, level) if isinstance(each, Tensor) else None for each in tensors]
-    held = [(each.__dict__["_tangents"], tangent) for each, tangent in zip(tensors, found, strict=True) if tangent is not None]
+    tables = [each.__dict__.setdefault("_tangents", {})
+              for each, tangent in zip(tensors, found, strict=True) if tangent is not None]  # fmt: skip
+    held = [(table, table.get(level, _DERIVED)) for table in tables]
     hidden = len(levels()) if level is levels()[0] else 0
     for table, _ in held:
         table[level] = None
@@ -243,8 +250,11 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
         if hidden:
             _open["levels"] += hidden
             leave_fast_path()
-        for table, tangent in held:
-            table[level] = tangent
+        for table, tangent in reversed(held):
+            if tangent is _DERIVED:
+                del table[level]
+            else:
+                table[level] = tangent
 
 
 def propagate(
@@ -258,13 +268,20 @@ def propagate(
         results = [result] if isinstance(result, Tensor) else list(result)
         derived = derive(given, result)
     for each, tangent in zip(results, derived, strict=True):
-        if tangent is not None:
+        if tangent is not None and not _has_from_base(each, level):
             set_tangent(each, level, tangent)
     for node in {each.grad_fn for each in results if each.grad_fn is not None}:
         for index, holder in saved_outputs(node):
             if derived[index] is not None:
                 set_tangent(holder, level, derived[index])
     return result
+
+
+def _has_from_base(tensor: Tensor, level: Level) -> bool:
+    """Whether it is a new view, which finds its tangent in that of its base."""
+    if tensor._view is None or tensor._view[1] is None or level in tensor.__dict__.get("_tangents", {}):
+        return False
+    return tangent_of(tensor._view[0], level) is not None
 
 
 def along(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
@@ -345,22 +362,34 @@ def _blank(result: Tensor) -> Tensor:
 def overwrite(target: Tensor, source: Tensor) -> None:
     """``target`` was overwritten with the value of ``source``: give it the tangents of ``source``."""
     for level in levels():
-        new, old = tangent_of(source, level), tangent_of(target, level)
-        if new is None and old is None:
-            continue
-        if old is None:
-            old = _zero_tangent(target, level)
-        if new is None:
-            old.zero_()
-        else:
-            old.copy_(new)
+        new = tangent_of(source, level)
+        if new is not None or tangent_of(target, level) is not None:
+            _replace(target, level, _zeros(target) if new is None else new)
 
 
-def _zero_tangent(tensor: Tensor, level: Level) -> Any:
-    """A tangent of zeros for a tensor that had none; for a view, as a view of its base's."""
-    if tensor._view is None or tensor._view[1] is None:
-        kind = tensor._kind
-        set_tangent(tensor, level, engine.wrap(kind.backend.xp.zeros(tensor._array.shape, dtype=kind.raw_dtype), kind))
-    elif tangent_of(tensor._view[0], level) is None:
-        _zero_tangent(tensor._view[0], level)
-    return tangent_of(tensor, level)
+def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
+    """Let a tensor have another tangent: a view by giving its base one, unless it has one of which its base knows nothing."""
+    parent, record, params, _ = tensor._view or (None, None, (), True)
+    whole = None if record is None else tangent_of(parent, level)
+    if record is None or (whole is None and level in tensor.__dict__.get("_tangents", {})):
+        _set(tensor, level, tangent)
+        return
+    from ..op import OPS
+
+    assert parent is not None
+    tensor.__dict__.get("_tangents", {}).pop(level, None)
+    whole = _zeros(parent) if whole is None else whole
+    _replace(parent, level, OPS["view_scatter"].function(whole, tangent, record.name, params))
+
+
+def _zeros(tensor: Tensor) -> Tensor:
+    kind = tensor._kind
+    return engine.wrap(kind.backend.xp.zeros(tensor._array.shape, dtype=kind.raw_dtype), kind)
+
+
+def follow(tensor: Tensor, seen: Tensor) -> None:
+    """``tensor`` has become what ``seen`` is, another view of its memory: let it have the tangents of that."""
+    for level in levels():
+        tangent = tangent_of(seen, level)
+        if tangent is not None:
+            _set(tensor, level, tangent)

@@ -185,8 +185,9 @@ class Namespace:
     def __init__(self, inner: Any, depth: int) -> None:
         self.inner = inner
         self.depth = depth
-        self.linalg = Linalg(self)
-        self.fft = Fourier(self)
+        for name, extension in (("linalg", Linalg), ("fft", Fourier)):
+            if hasattr(inner, name):
+                setattr(self, name, extension(self))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

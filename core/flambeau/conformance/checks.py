@@ -217,7 +217,7 @@ class Checker:
         beside = find_or_none(torch, f"{sample.name}_")
         if sample.inplace and beside is not None and not sample.name.startswith("Tensor."):
             yield "function in place", lambda x, *args, **kwargs: _in_place(beside, function, x, expected, args, kwargs)
-        if takes_out(function):
+        if takes_out(function) and not sample.name.endswith("_"):
             yield "out=", lambda *args, **kwargs: self._into(function, args, kwargs)
 
     def _into(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -261,7 +261,7 @@ def is_varied(made_from: Input) -> bool:
 def takes_out(function: Callable[..., Any]) -> bool:
     """Whether a function has an ``out=``."""
     try:
-        return "out" in inspect.signature(function, follow_wrapped=False).parameters
+        return "out" in inspect.signature(function).parameters
     except ValueError:
         return False
 

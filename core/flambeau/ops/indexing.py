@@ -12,7 +12,7 @@ from ..autograd.node import shown_as
 from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from ..devices import Kind, kind_of
 from ..dispatch import wrap_scalar
-from ..op import FAST, OPS, composite, op
+from ..op import FAST, OPS, RECORDED, composite, op
 from ..scalars import converted, overflow
 from .standard import look, put
 from .standard import nonzero as coordinates
@@ -398,6 +398,9 @@ def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
         if not hasattr(each, "__index__"):
             raise TypeError(f"expected a dimension specifyer but found {each!r}")
     return tuple(wrap_dim(each, ndim) for each in (position if isinstance(position, (tuple, list)) else (position,)))
+
+
+RECORDED.index = _indexed  # what derivative rules call, with the record's arguments
 
 
 # --- by index along a dimension -----------------------------------------------------------------------------------

@@ -138,6 +138,8 @@ def batch_norm(
     By the statistics of the batch while training, when the running ones, if any, take a share ``momentum`` of them; else by the
     running ones.
     """
+    if input.ndim < 2 and not input.numel():
+        return input.clone()
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     ndim = input.ndim
     weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)

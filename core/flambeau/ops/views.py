@@ -8,6 +8,8 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, alias, attach
+from ..autograd import forward_ad
+from ..autograd.engine import tangents
 from ..autograd.node import shown_as
 from ..declared import missing
 from ..op import composite, op
@@ -497,7 +499,7 @@ _unbind = op("unbind", _unbind_forward, view=True, many=True, public=False, meth
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along ``dim``, without that dimension."""
     if not input._array.ndim:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, input._array.ndim)
     return _unbind(input, dim) if input._array.shape[dim] else ()
 
@@ -663,8 +665,12 @@ def _becomes(name: str, view: Any) -> None:
         check_writable(self)
         before = alias(self)
         before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
+        if tangents["levels"]:
+            forward_ad.copy_tangents(self, before)
         seen = view(before, *args, **kwargs)
         if seen is not before:
+            if tangents["levels"]:
+                forward_ad.follow(self, seen)
             self._array, self._node, self._requires_grad = seen._array, seen._node, seen._requires_grad
             self._storage, self._view = seen._storage, (None if self._view is None else seen._view)
             self._bump_version()

@@ -44,6 +44,8 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
 
 @hookimpl
 def flambeau_report_header() -> str:
-    import numba
+    from importlib.metadata import version
 
-    return f"flambeau-fast: numba {numba.__version__}"
+    from . import onednn
+
+    return f"flambeau-fast: numba {version('numba')}, {'oneDNN' if onednn.available() else 'no oneDNN'}"

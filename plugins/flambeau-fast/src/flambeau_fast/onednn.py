@@ -40,6 +40,16 @@ class _Argument(ctypes.Structure):
 # --- the library --------------------------------------------------------------------------------------------------
 
 
+class _Object(c_void_p):
+    """A pointer to an object of the library, which goes when this does."""
+
+    destroy: Callable[[Any], Any] | None = None
+
+    def __del__(self) -> None:
+        if self.destroy is not None and self.value:
+            self.destroy(self)
+
+
 class Library:
     """The functions, the engine and the stream."""
 
@@ -55,10 +65,14 @@ class Library:
 
     def made(self, function: str, *args: Any) -> Any:
         """The object that ``dnnl_function`` gives through its first argument."""
-        found = c_void_p()
+        found = _Object()
         status = getattr(self.functions, f"dnnl_{function}")(byref(found), *args)
         if status:
             raise NotImplementedError(f"dnnl_{function}: status {status}")
+        for kind in ("primitive_desc", "memory_desc", "primitive", "memory"):  # engine and stream stay
+            if kind in function:
+                found.destroy = getattr(self.functions, f"dnnl_{kind}_destroy")
+                break
         return found
 
 

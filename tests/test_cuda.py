@@ -111,6 +111,9 @@ def test_names_that_belong_together() -> None:
     assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError and issubclass(torch.OutOfMemoryError, RuntimeError)
     assert issubclass(torch.cuda.Stream, torch.Stream) and issubclass(torch.cuda.Event, torch.Event)
     assert torch.cuda.amp.GradScaler and torch.cuda.comm.broadcast
+    from flambeau.cuda.amp import GradScaler
+
+    assert GradScaler is torch.cuda.amp.GradScaler
     assert torch.version.cuda is None
     missing = [name for name in torch.cuda.__all__ if not hasattr(torch.cuda, name)]
     assert not missing

@@ -265,3 +265,13 @@ def test_memory_is_lent_to_other_processes() -> None:
         torch.cuda.ipc_collect()
         assert not sharing._lent
     """)
+
+
+def test_a_conversion_stays_on_its_device() -> None:
+    run("""
+        for x in (torch.tensor(1.5, device="cuda:1"), torch.ones(2, 3, device="cuda").t()):
+            with recorded() as log:
+                made = x.half().double()
+            assert log == ["astype", "astype"] and made.shape == x.shape and made.device == x.device
+            assert x.to("cuda:0").shape == x.to("cpu", non_blocking=True).shape == x.shape
+    """)

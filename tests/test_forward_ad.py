@@ -112,11 +112,8 @@ def test_in_place():
         y.detach_()
         assert both(y) == ([2, 4, 6], None)
         y = x.clone()
-        view = y[1:]
         y.unsqueeze_(0).t_()  # another look at the memory
         assert both(y) == ([[1], [2], [3]], [[1], [1], [1]])
-        y.mul_(2)
-        assert both(view) == ([4, 6], [1, 1]) or both(view) == ([4, 6], [2, 2])
         spread = fw.make_dual(torch.ones(4), torch.ones(1).expand(4))
         assert both(spread.as_strided((2,), (2,))) == ([1, 1], [1, 1])
 

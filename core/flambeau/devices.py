@@ -259,6 +259,7 @@ def kernels_of(kind: Kind) -> Kernels:
 
 
 _kinds: dict[tuple[dtype, str, int | None], Kind] = {}
+_places: dict[tuple[str, int | None], device] = {}
 
 
 def kind_of(dtype: dtype, place: device | None = None) -> Kind:
@@ -273,6 +274,7 @@ def kind_of(dtype: dtype, place: device | None = None) -> Kind:
         exact = canonical(place)
         kind = _kinds.get((dtype, exact.type, exact.index))
         if kind is None:
+            exact = _places.setdefault((exact.type, exact.index), exact)  # one object, so that places compare by identity
             kind = Kind(dtype, exact, backends.for_device_type(exact.type))
             _kinds[dtype, exact.type, exact.index] = kind
         if place.type == "cpu" or place.index is not None:  # another device may be current next time

@@ -42,12 +42,12 @@ def outcome(function, torch, *given):
 
 def assert_same(function, *given):
     wanted, got = outcome(function(theirs), theirs, *given), outcome(function(ours), ours, *given)
+    if "complex32" in str(wanted[0] if isinstance(wanted, tuple) else wanted):
+        return  # a dtype that flambeau does not have
     if not isinstance(wanted, tuple) or not isinstance(got, tuple):
         unsupported = wanted == "error" and isinstance(got, tuple)  # PyTorch may have no kernel for it
         assert unsupported or got == wanted, f"{got} for {wanted}"
         return
-    if "complex32" in wanted[0]:
-        return  # a dtype that flambeau does not have
     assert got[:2] == wanted[:2]
     tolerance = 0.02 if "float16" in wanted[0] else 1e-5
     np.testing.assert_allclose(got[2], wanted[2], tolerance, tolerance)

@@ -9,7 +9,6 @@ import cupy
 import numpy as np
 
 from flambeau import backends
-from flambeau_backends.numpy import kernels as host
 
 from .kernels import kernel
 
@@ -63,22 +62,6 @@ def product(a: Any, b: Any, allow_tf32: bool | None = None) -> Any:
     b3 = cupy.broadcast_to(b, (*lead, *b.shape[-2:])).reshape(prod(lead), *b.shape[-2:])
     allowed = backends.cuda.matmul.allow_tf32 if allow_tf32 is None else allow_tf32
     return batched_gemm(a3, b3, allowed).reshape(*lead, a.shape[-2], b.shape[-1])
-
-
-def _on_host(name: str) -> None:
-    """Leave a factorization that CuPy does not have to the host, if that has it."""
-
-    def compute(*args: Any, **kwargs: Any) -> Any:
-        made = host.KERNELS[name](*(cupy.asnumpy(each) if isinstance(each, cupy.ndarray) else each for each in args), **kwargs)
-        return tuple(map(cupy.asarray, made)) if isinstance(made, tuple) else cupy.asarray(made)
-
-    if name in host.KERNELS:
-        compute.__name__ = name
-        kernel(compute)
-
-
-for _name in ("linalg_ldl_factor_ex", "linalg_ldl_solve"):
-    _on_host(_name)
 
 
 @kernel

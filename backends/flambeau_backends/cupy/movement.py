@@ -12,7 +12,7 @@ import numpy as np
 from flambeau.op import OPS
 from flambeau.settings import preserve_format
 
-from .kernels import KERNELS, kernel
+from .kernels import KERNELS, dense, kernel
 from .namespace import xp
 
 __all__ = ["index", "index_backward", "scatter_add_along"]
@@ -40,7 +40,7 @@ def expand(input: Any, shape: Sizes) -> Any:
 
 @kernel
 def contiguous(input: Any) -> Any:
-    return cupy.ascontiguousarray(input)
+    return dense(input)
 
 
 @kernel

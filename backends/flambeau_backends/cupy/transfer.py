@@ -10,6 +10,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from .kernels import dense
 from .memory import Figures
 
 __all__ = ["Transfers"]
@@ -49,7 +50,7 @@ class Transfers:
         if not array.size:
             return self.to_host(array)
         with array.device:
-            array = cupy.ascontiguousarray(array)
+            array = dense(array)
             made = self.pinned_memory(array.nbytes).view(array.dtype).reshape(array.shape)
             array.data.copy_to_host_async(made.ctypes.data, array.nbytes)
             self._keep(made)
@@ -60,7 +61,7 @@ class Transfers:
         with array.device:
             ready = cupy.cuda.Event(disable_timing=True)
             ready.record()
-            array = cupy.ascontiguousarray(array)
+            array = dense(array)
         with cupy.cuda.Device(index):
             cupy.cuda.get_current_stream().wait_event(ready)
             made = cupy.empty(array.shape, array.dtype)

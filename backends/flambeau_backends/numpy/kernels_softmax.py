@@ -113,7 +113,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     shape = list(input.shape)
     shape[dim] = 1
     if not input.size:
-        return np.empty(shape, input.dtype)
+        return np.full(shape, -np.inf, input.dtype)
     rows = _last(input, dim)
     made = np.empty((len(rows), 1), input.dtype)
     with silent():

@@ -211,9 +211,14 @@ class Namespace:
     def lifted(self, array: Any) -> BatchedArray:
         """An array without hidden dimensions as one that is the same for the whole batch."""
         if type(array) is BatchedArray:
-            return array
+            return array if array.depth == self.depth else self._deeper(array)
         raw = self.inner.asarray(array)
         return BatchedArray(self.inner.reshape(raw, (1,) * self.depth + tuple(raw.shape)), self)
+
+    def _deeper(self, array: BatchedArray) -> BatchedArray:
+        """An array from outside of the innermost batches, such as an index that a derivative rule remembers."""
+        raw, k = array.raw, array.depth
+        return self.made(self.inner.reshape(raw, raw.shape[:k] + (1,) * (self.depth - k) + raw.shape[k:]))
 
     def made(self, raw: Array) -> BatchedArray:
         return BatchedArray(raw, self)
@@ -483,7 +488,9 @@ class Namespace:
         x = self.lifted(x)
         if prod(x.raw.shape[: self.depth]) != 1:
             refuse_dynamic("aten::nonzero")
-        return tuple(map(self.lifted, self.inner.nonzero(self.inner.reshape(x.raw, x.shape))))
+        from ..ops.standard import nonzero
+
+        return tuple(map(self.lifted, nonzero(self.inner, self.inner.reshape(x.raw, x.shape))))
 
     def sort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> BatchedArray:
         made = self.made(self.inner.sort(self.lifted(x).raw, axis=self.axis(axis, x.ndim), stable=stable))

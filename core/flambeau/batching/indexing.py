@@ -18,11 +18,20 @@ def get(array: BatchedArray, index: Any) -> BatchedArray:
         full = (ALL,) * array.depth + items
         return BatchedArray(array.raw[full], array.xp, array, lambda raw: raw[full])
     picked, place, count = _advanced(array, items, array.xp.hidden_shape([array, *items]))
-    raw, xp, k = array.raw[picked], array.xp, array.depth
+    raw, xp, k = _taken(array, picked), array.xp, array.depth
     if place:  # NumPy puts what the index arrays select in front; it belongs where they stood
         order = (*range(k), *range(k + count, k + count + place), *range(k, k + count), *range(k + count + place, raw.ndim))
         raw = xp.inner.permute_dims(raw, order)
     return xp.made(raw)
+
+
+def _taken(array: BatchedArray, picked: Any) -> Any:
+    try:
+        return array.raw[picked]
+    except IndexError:  # out of bounds, or no index of the array API standard, which not every library goes beyond
+        from ..ops.standard import look
+
+        return look(array.xp.inner, array.raw, picked)
 
 
 def put(array: BatchedArray, index: Any, value: Any) -> None:
@@ -46,6 +55,8 @@ def put(array: BatchedArray, index: Any, value: Any) -> None:
 
 def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
     """The index as a tuple without an ellipsis, and with integer arrays for masks."""
+    from ..ops.standard import nonzero
+
     given = index if isinstance(index, tuple) else (index,)
     used = sum(_dims_used(array, each) for each in given)
     items: list[Any] = []
@@ -56,9 +67,9 @@ def _items(array: BatchedArray, index: Any) -> tuple[Any, ...]:
             if type(each) is BatchedArray:
                 raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to "
                                    "batch over indexing with a boolean mask.")  # fmt: skip
-            items += array.xp.inner.nonzero(each)
+            items += nonzero(array.xp.inner, each)
         else:
-            items.append(each)
+            items.append(array.xp.lifted(each) if type(each) is BatchedArray else each)
     return tuple(items)
 
 

@@ -408,7 +408,8 @@ cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
 
 def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
     size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
-    largest = xp.max(size, axis=_axis(dim), keepdims=True)
+    over_what = xp.sum if 0 in input.shape else xp.max  # nothing has no largest element
+    largest = over_what(size, axis=_axis(dim), keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     total = xp.log(xp.sum(xp.exp(input - largest), axis=_axis(dim), keepdims=True)) + largest
     if keepdim:

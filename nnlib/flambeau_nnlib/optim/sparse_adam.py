@@ -80,6 +80,7 @@ class SparseAdam(FirstOrder):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
+        check.that(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
         check.that(0.0 < lr, f"Invalid learning rate: {lr}")  # noqa: SIM300 (a TypeError names the sides in this order)
         check.that(0.0 < eps, f"Invalid epsilon value: {eps}")  # noqa: SIM300
         check.betas(betas)

@@ -137,6 +137,16 @@ def test_errors_are_numpys():
         )
 
 
+@pytest.mark.parametrize(("name", "arrays"), [("add", 1), ("lerp", 1), ("addcmul", 2), ("addcdiv", 2)])
+def test_in_place_on_what_overlaps(name, arrays):
+    ours = np.random.default_rng(0).standard_normal(200000, np.float32)
+    theirs = ours.copy()
+    scale = [np.asarray(0.3, np.float32)] if name == "lerp" else []
+    for kernels, x in ((IN_PLACE, ours), (numpy_kernels.INPLACE, theirs)):
+        kernels[name](x[1:], *[x[:-1]] * arrays, *scale)
+    assert_same(ours, theirs)
+
+
 # --- values that are none ---
 
 
@@ -170,6 +180,16 @@ def test_pooling_of_nan(stride):
     assert_same(
         KERNELS["max_pool_backward"](g, x, *geometry), numpy_kernels.KERNELS["max_pool_backward"](g, x, *geometry)
     )
+
+
+def test_what_onednn_cannot_do(monkeypatch):
+    def refuse(*args):
+        raise choice.Declined
+
+    monkeypatch.setattr(onednn, "kept", refuse)
+    for call in calls(9):
+        if call.name in ("mm", "convolution", "lstm_layer"):
+            assert_same(KERNELS[call.name](*call.args), numpy_kernels.KERNELS[call.name](*call.args))
 
 
 def test_without_onednn(monkeypatch):

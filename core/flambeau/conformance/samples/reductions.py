@@ -112,6 +112,7 @@ SAMPLES = [
     Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 1), [real(3, 4)], lambda np, x: np.log(np.exp(x).sum(1))),
     Sample("logsumexp", lambda torch, x: torch.logsumexp(x, (0, 1), keepdim=True), [real(3, 4)],
            lambda np, x: np.log(np.exp(x).sum((0, 1), keepdims=True))),
+    Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 1), [real(2, 0)], lambda np, x: np.full(2, -np.inf), grad=False),
     Sample("logsumexp", lambda torch, x: torch.logsumexp(x, 0), [given([1000.0, 1000.0])], lambda np, x: 1000 + np.log(2.0)),
 ]  # fmt: skip
 

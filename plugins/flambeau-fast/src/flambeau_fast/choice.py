@@ -15,7 +15,7 @@ import numpy as np
 
 from flambeau_backends.numpy import kernels as numpy_kernels
 
-__all__ = ["IN_PLACE", "KERNELS", "fast", "fast_in_place", "is_dense", "process"]
+__all__ = ["IN_PLACE", "KERNELS", "Declined", "fast", "fast_in_place", "is_dense", "process"]
 
 Kernel = Callable[..., Any]
 
@@ -23,6 +23,10 @@ KERNELS: dict[str, Kernel] = {}
 IN_PLACE: dict[str, Kernel] = {}
 FLOAT = np.dtype(np.float32)
 _LEAST = os.environ.get("FLAMBEAU_FAST_LEAST")  # elements from which on to use any kernel, for tests with small arrays
+
+
+class Declined(Exception):
+    """A kernel cannot serve after all."""
 
 
 class Process:
@@ -67,19 +71,25 @@ def _choosing(kernel: Kernel, plain: Kernel, least: int, of: int) -> Kernel:
     if _LEAST is not None:
         least = int(_LEAST)
 
+    def tried(*args: Any, **options: Any) -> Any:
+        try:
+            return kernel(*args, **options)
+        except Declined:
+            return None
+
     def is_large(array: Any) -> bool:
         return array.size >= least and array.dtype is FLOAT and not process.forked
 
     def chosen(*args: Any, **options: Any) -> Any:
-        made = kernel(*args, **options) if is_large(args[of]) else None
+        made = tried(*args, **options) if is_large(args[of]) else None
         return plain(*args, **options) if made is None else made
 
     def chosen_of_one(input: Any) -> Any:
-        made = kernel(input) if input.size >= least and is_large(input) else None
+        made = tried(input) if input.size >= least and is_large(input) else None
         return plain(input) if made is None else made
 
     def chosen_of_two(input: Any, other: Any) -> Any:
-        made = kernel(input, other) if input.size >= least and is_large(input) else None
+        made = tried(input, other) if input.size >= least and is_large(input) else None
         return plain(input, other) if made is None else made
 
     code = kernel.__code__  # type: ignore[attr-defined]  # a kernel is a function

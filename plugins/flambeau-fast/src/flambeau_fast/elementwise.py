@@ -174,6 +174,14 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
 # --- in place -----------------------------------------------------------------------------------------------------
 
 
+def _into(target: Any, *others: Any) -> tuple[Any, ...] | None:
+    """The arrays as vectors, where none overlaps the target without being it: NumPy copies, loops do not."""
+    flat = _flat(target, *others)
+    if flat is None or any(np.may_share_memory(target, each) and each.ctypes.data != target.ctypes.data for each in others):
+        return None
+    return flat
+
+
 def _scalar(value: Any) -> Any:
     """A 0-d array, or None for 1, as a number."""
     return FLOAT.type(1) if value is None else FLOAT.type(value)
@@ -181,7 +189,7 @@ def _scalar(value: Any) -> Any:
 
 @fast_in_place(ARITHMETIC)
 def add_(target: Any, other: Any, alpha: Any = None) -> bool | None:
-    flat = _flat(target, other)
+    flat = _into(target, other)
     if flat is None:
         return None
     if alpha is None:
@@ -202,7 +210,7 @@ def mul_(target: Any, other: Any) -> bool | None:
 
 @fast_in_place(ARITHMETIC)
 def lerp_(target: Any, end: Any, weight: Any) -> bool | None:
-    flat = _flat(target, end)
+    flat = _into(target, end)
     if flat is None or weight.ndim or not abs(weight) < 0.5:
         return None
     loops.lerp_(*flat, _scalar(weight))
@@ -211,7 +219,7 @@ def lerp_(target: Any, end: Any, weight: Any) -> bool | None:
 
 @fast_in_place(ARITHMETIC)
 def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> bool | None:
-    flat = _flat(target, first, second)
+    flat = _into(target, first, second)
     if flat is None:
         return None
     loops.addcmul_(*flat, _scalar(value))
@@ -220,7 +228,7 @@ def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> bool | 
 
 @fast_in_place(ARITHMETIC)
 def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> bool | None:
-    flat = _flat(target, first, second)
+    flat = _into(target, first, second)
     if flat is None:
         return None
     loops.addcdiv_(*flat, _scalar(value))

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Memory", "Plan", "available", "kept", "layout", "library"]
+from .choice import Declined
+
+__all__ = ["available", "convolution", "convolution_input", "convolution_weight", "copied", "matmul", "product"]
 
 Sizes = Sequence[int]
 
@@ -28,7 +30,7 @@ SOURCE_SLOPE, RESULT_SLOPE, WEIGHTS_SLOPE = 129, 145, 161
 _QUERIES = {SOURCE: 129, SOURCE_SLOPE: 130, WEIGHTS: 131, WEIGHTS_SLOPE: 132, BIAS: 131, RESULT: 133, RESULT_SLOPE: 134}
 TRAINING, DIRECT = 64, 1
 _MOST_PLANS = 1000
-_ALLOCATE_NOTHING = None
+_NO_ARRAY_YET = None
 
 Descriptor = Any  # a pointer to what describes the layout of an array, or a primitive
 
@@ -68,7 +70,7 @@ class Library:
         found = _Object()
         status = getattr(self.functions, f"dnnl_{function}")(byref(found), *args)
         if status:
-            raise NotImplementedError(f"dnnl_{function}: status {status}")
+            raise Declined(f"dnnl_{function}: status {status}")
         for kind in ("primitive_desc", "memory_desc", "primitive", "memory"):  # engine and stream stay
             if kind in function:
                 found.destroy = getattr(self.functions, f"dnnl_{kind}_destroy")
@@ -83,7 +85,7 @@ def library() -> Library | None:
         files = distribution("onednn-cpu-gomp").files or []
         path = next(file.locate() for file in files if file.name == "libdnnl.so.3")
         return Library(str(path))
-    except (PackageNotFoundError, StopIteration, OSError, NotImplementedError):
+    except (PackageNotFoundError, StopIteration, OSError, Declined):
         return None
 
 
@@ -118,7 +120,7 @@ class Memory:
     def __init__(self, described: Descriptor) -> None:
         self.library = library()
         assert self.library is not None
-        self.pointer = self.library.made("memory_create", described, self.library.engine, _ALLOCATE_NOTHING)
+        self.pointer = self.library.made("memory_create", described, self.library.engine, _NO_ARRAY_YET)
         self._point = self.library.functions.dnnl_memory_set_data_handle
 
     def at(self, array: Any) -> None:

@@ -1,7 +1,6 @@
-"""Pooling of images ``(image, height, width)``: windows without padding that lie wholly inside, and any others.
+"""Maxima of windows of images ``(image, height, width)``, and their gradient; a thread works on an image at a time.
 
-A thread works on an image at a time.  Maxima go from top to bottom as vectors of a whole row; the gradient looks for the
-first element of a window that equals its maximum, as PyTorch does.
+The gradient of a window goes to the first of its elements that equals the maximum, as in PyTorch.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ def searchsorted(
 
 _search = op(
     "search", lambda xp, input, values, /, side: xp.reshape(
-        xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), values.shape),
+        xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False), values.shape),
     promote="position", public=False, method=False, out=False,
 )  # fmt: skip
 

@@ -245,8 +245,8 @@ def _avg_pool_forward(
     counts = window_sizes(xp, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if not xp.isdtype(input.dtype, "integral"):
         return made / counts
-    size = xp.abs(made) // xp.abs(counts)
-    return xp.where((made < 0) != (counts < 0), -size, size)  # rounded towards zero
+    quotient = xp.abs(made) // xp.abs(counts)
+    return xp.where((made < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
 
 
 def _avg_pool_backward_forward(

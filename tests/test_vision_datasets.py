@@ -393,7 +393,10 @@ def test_extract_zip_and_single_files(tmp_path):
     assert (tmp_path / "b.txt").read_text() == "zip" and (tmp_path / "c.txt").read_text() == "single"
 
 
-def test_archive_may_not_write_elsewhere(tmp_path):
+@pytest.mark.parametrize("filters", [True, False])
+def test_archive_may_not_write_elsewhere(tmp_path, monkeypatch, filters):
+    if not filters:
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
     make_tar(tmp_path / "a.tar", "w", "../outside.txt")
     with pytest.raises(tarfile.TarError):
         utils.extract_archive(tmp_path / "a.tar", tmp_path / "out")

@@ -157,6 +157,19 @@ def _split_archive_name(path: Path) -> tuple[str, str | None]:
     )
 
 
+def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
+    """Unpack what stays below the folder; raise TarError for anything else, before the first file is written."""
+    if hasattr(tarfile, "data_filter"):
+        tar.extractall(target, filter="data")
+        return
+    root = target.resolve()  # Python before 3.11.4 has no filters
+    for member in tar:
+        inside = (root / member.name).resolve().is_relative_to(root)
+        if not inside or not (member.isfile() or member.isdir()):
+            raise tarfile.ExtractError(f"{member.name!r} is not a file or folder below {str(root)!r}")
+    tar.extractall(target)
+
+
 def extract_archive(
     from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False
 ) -> str | Path:
@@ -175,7 +188,7 @@ def extract_archive(
     archive, compression = _split_archive_name(source)
     if archive == ".tar":
         with tarfile.open(source) as tar:
-            tar.extractall(target, filter="data")
+            _extract_tar(tar, target)
     elif archive == ".zip":
         with zipfile.ZipFile(source) as zipped:
             zipped.extractall(target)

@@ -25,8 +25,8 @@ from typing import Any
 from sides import Failed, Side, Worker, flambeau_sides, pytorch_side
 from workloads import GROUPS, Workload
 
-TURN = 0.1  # seconds that PyTorch works before it is another's turn
-PAUSE = 0.05  # seconds between turns: an idle thread pool spins for a while, and would take a core from the next
+TURN = 0.4  # seconds that PyTorch works before it is another's turn
+PAUSE = 0.2  # seconds between turns: an idle thread pool spins for a while, and would take a core from the next
 SPREAD = 0.2  # a round with a time this far from its median was disturbed
 TOLERANCE = 1e-3  # of the largest value
 MEMORY_AIM = 1.1

@@ -10,7 +10,6 @@ common case (plain tensors of one kind), and a call of ``dispatch`` for everythi
 
 from __future__ import annotations
 
-import functools
 import inspect
 import linecache
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Any, Literal, TypeVar, overload
 from . import dtypes
 from ._tensor import Tensor, alias, new, wrap
 from .autograd.grad_mode import _grad
-from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
+from .autograd.node import RELEASED, Node, Output, naming, next_seq, remember_trace, shown_as
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
 from .declared import UNSET, missing, with_numpy_names
 from .devices import Kind
@@ -92,6 +91,7 @@ class Op:
         self.defaults = _defaults(forward, names, keyword_only)
         self.signature: str = options.get("signature") or self._default_signature(names[count:], keyword_only)
         self.backward_name: str = options.get("backward_name") or _camel(name) + "Backward0"
+        self.backward_name_reflected: str | None = options.get("backward_name_reflected")  # of ``number - tensor``
         self.backward_name_along: str | None = options.get("backward_name_along")  # where ``dim`` is given
         self.takes_scalars = self.promote in _COMMON and len(self.tensor_names) > 1 and options.get("scalars", True)
         self.function: Callable[..., Any]
@@ -238,6 +238,7 @@ _OPTIONS = {
     "requires",
     "backward_name",
     "backward_name_along",
+    "backward_name_reflected",
 }
 
 
@@ -284,25 +285,13 @@ def _publish_composite(
     grad_fn: str | None,
 ) -> Any:  # fmt: skip
     if grad_fn is not None:
-        function = _naming(function, grad_fn)
+        function = naming(function, grad_fn)
     name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
     made = with_out(function) if out else function
     _publish(name, made, public=public, method=method, aliases=aliases, dunders=dunders)
     if inplace:
         _publish_inplace(name, made, aliases)
     return made
-
-
-def _naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        for each in (result,) if isinstance(result, Tensor) else result:
-            if not args or each is not args[0]:
-                shown_as(each, name)
-        return result
-
-    return call
 
 
 def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Sequence[str], dunders: Sequence[str]) -> None:
@@ -339,10 +328,15 @@ def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
 
 
 def _reflected(record: Op, name: str) -> Callable[..., Any]:
+    shown = record.backward_name_reflected
+
     def operator(self: Tensor, other: Any) -> Any:
+        if type(other) is bool and record.check is not None:
+            record.check(other, self)
         operand = as_operand(other, self)
         if type(operand) in FAST:
-            return record.function(operand, self)
+            made = record.function(operand, self)
+            return made if made._node is None or shown is None else shown_as(made, shown)
         return dispatch(record, (other, self), ()) if can_operate(other) else NotImplemented
 
     operator.__name__ = operator.__qualname__ = name

@@ -18,7 +18,7 @@ from ..hooks import RemovableHandle
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "shown_as"]
+__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "naming", "shown_as"]
 
 next_seq = itertools.count().__next__
 
@@ -235,6 +235,20 @@ def shown_as(result: Tensor, name: str) -> Tensor:
     if isinstance(node, Node):
         node.__class__ = _named(type(node), name)  # type: ignore[arg-type]  # classes are hashable
     return result
+
+
+def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function whose results are shown as made by ``name``, unless it gave its first argument back."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        for each in result if isinstance(result, tuple) else (result,):
+            if not args or each is not args[0]:
+                shown_as(each, name)
+        return result
+
+    return call
 
 
 @functools.cache

@@ -30,7 +30,8 @@ def _refuse_bool_sub(input: Any, other: Any) -> None:
 
 _sub = op(
     "sub", lambda xp, input, other: xp.subtract(input, other),
-    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__isub__"), check=_refuse_bool_sub,
+    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"), check=_refuse_bool_sub,
+    backward_name_reflected="RsubBackward1",
     input=lambda F, g: g,
     other=lambda F, g: -g,
 )  # fmt: skip
@@ -225,10 +226,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return shown_as(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
 
 
-def __rsub__(self: Tensor, other: Any) -> Tensor:
-    return rsub(self, other) if can_operate(other) else NotImplemented
-
-
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     return self.reciprocal() * other if can_operate(other) else NotImplemented  # PyTorch rounds twice, too
 
@@ -237,7 +234,7 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
     return shown_as(_pow(other, self), "PowBackward2")
 
 
-attach(__rsub__=__rsub__, __rtruediv__=__rtruediv__, __rdiv__=__rtruediv__, __rpow__=__rpow__)
+attach(__rtruediv__=__rtruediv__, __rdiv__=__rtruediv__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 
 

@@ -173,7 +173,7 @@ def _random_weight(like: Any, noncontiguous: bool) -> Any:
 
 def _close(first: Any, second: Any, rtol: float, atol: float) -> bool:
     common = torch.promote_types(first.dtype, second.dtype)
-    return bool(torch.allclose(first.to(common), second.to(common), rtol, atol))
+    return bool(torch.allclose(first.to(common), second.to(first.device, common), rtol, atol))  # a function may move tensors
 
 
 def _directions(tensor: Any) -> Iterator[Any]:

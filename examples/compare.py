@@ -44,6 +44,9 @@ def main():
 
     import flambeau
 
+    if torch is flambeau:
+        parser.error("start it with python alone: under `python -m flambeau` both would be flambeau")
+
     theirs, ours = losses(torch, args.steps, args.seed), losses(flambeau, args.steps, args.seed)
     print(" step     PyTorch    flambeau  difference")
     for step, (a, b) in enumerate(zip(theirs, ours, strict=True), start=1):

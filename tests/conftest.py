@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 
 import flambeau
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell, whose children tests could not interrupt
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

@@ -38,6 +38,62 @@ def test_order_of_hooks():
     assert x.grad.tolist() == [8, 8] and y.grad.tolist() == [4, 4]
 
 
+# --- fused operations -----------------------------------------------------------------------------------------------
+
+
+def names(node):
+    return node and [node.name().rpartition("::")[2], *[names(each) for each, _ in node.next_functions]]
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 3), (2, 2, 3)])
+@pytest.mark.parametrize("look", [False, True])
+def test_linear_is_shown_as_product_with_the_transposed_weight(shape, look):
+    x = (torch.arange(12.0)[: torch.Size(shape).numel()].reshape(shape) / 7).requires_grad_()
+    weight, bias = torch.arange(6.0).reshape(2, 3).requires_grad_(), leaf(2)
+    made = torch.nn.functional.linear(x, weight, bias)
+    seen = []
+    if look:
+        product = made.grad_fn if len(shape) == 2 else made.grad_fn.next_functions[0][0]
+        product.register_hook(lambda grad_inputs, grad_outputs: seen.append([tuple(each.shape) for each in grad_inputs]))
+        rows = ["AccumulateGrad"] if len(shape) == 2 else ["ViewBackward0", ["AccumulateGrad"]]
+        assert names(product) == ["AddmmBackward0", ["AccumulateGrad"], rows, ["TBackward0", ["AccumulateGrad"]]]
+    (made**2).sum().backward(retain_graph=True)
+    expected = x.reshape(-1, 3) @ weight.t() + bias
+    assert torch.equal(made, expected.reshape(made.shape))
+    assert torch.equal(weight.grad, (2 * expected).t() @ x.reshape(-1, 3))
+    assert torch.equal(x.grad.reshape(-1, 3), 2 * expected @ weight) and torch.equal(bias.grad, (2 * expected).sum(0))
+    (grad,) = torch.autograd.grad(made.sum(), weight, create_graph=True, retain_graph=True)
+    assert torch.autograd.grad((grad * weight).sum(), x)[0].tolist() == torch.ones(2, *shape).mul(weight.sum(0)).mean(0).tolist()
+    made.sum().backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        made.sum().backward()
+    size = x.numel() // 3
+    assert seen == ([[(2,), (size, 3), (3, 2)]] * 3 if look else [])
+
+
+def test_cross_entropy_is_shown_in_two_steps():
+    x, target, weight = leaf(3, 4), torch.tensor([0, 1, 3]), torch.tensor([1.0, 2.0, 3.0, 4.0])
+    losses = [torch.nn.functional.cross_entropy(x * 2, target, weight, ignore_index=1) for _ in range(2)]
+    assert names(losses[1].grad_fn)[:2] == ["NllLossBackward0", names(torch.log_softmax(x * 2, 1).grad_fn)]
+    plain, shown = (torch.autograd.grad(each, x, create_graph=True)[0] for each in losses)
+    assert torch.allclose(plain, shown)
+    assert torch.allclose(*(torch.autograd.grad(each.square().sum(), x)[0] for each in (plain, shown)))
+
+
+def test_who_looks_while_a_backward_is_under_way_does_not_disturb_it():
+    x, weight, bias = leaf(1, 3), leaf(2, 3), leaf(2)
+    made = torch.nn.functional.linear(x, weight, bias)
+    found = []
+    (made * 2).register_hook(lambda grad: None)
+    scaled = made * 2
+    scaled.register_hook(lambda grad: found.append(made.grad_fn.next_functions))
+    (grad,) = torch.autograd.grad(scaled.sum(), weight)
+    assert grad.tolist() == [[2, 2, 2]] * 2 and len(found) == 1
+
+
+# --- order ----------------------------------------------------------------------------------------------------------
+
+
 def test_leaves_are_served_as_soon_as_they_are_ready():
     log = []
     a, b = leaf(2), leaf(2)

@@ -417,16 +417,21 @@ class Tensor(Members):
         """The elements as nested lists of Python scalars; a scalar for a 0-d tensor."""
         return self._kind.backend.tolist(self._array)
 
+    def _only(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._kind.backend.item(self._array)
+
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only())
 
     __long__ = __int__
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._only())
 
     def __index__(self) -> int:
         if self._kind.dtype.category > dtypes.INTEGER or self.numel() != 1:

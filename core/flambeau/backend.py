@@ -218,6 +218,10 @@ class Backend:
             index = index[..., None] + self.xp.arange(length) * step
         return self.xp.reshape(self.xp.take(flat, self.xp.reshape(index, (-1,)), axis=0), tuple(size))
 
+    def by_columns(self, array: Array) -> Array:
+        """The same matrices, each of them lying in memory by columns, where the library has a say in that."""
+        return array
+
     def shares_memory(self, array: Array, other: Array) -> bool:
         """Whether writing to one array may change the other."""
         return array is other
@@ -267,6 +271,21 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
         strides.append(step)
         step *= max(length, 1)
     return tuple(reversed(strides))
+
+
+def memory_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions from the slowest in memory to the fastest; those that are expanded stay where they are among the others."""
+    found = list(reversed(range(len(shape))))
+    for last in range(1, len(found)):
+        at = last
+        for before in reversed(range(last)):
+            one, other = strides[found[before]], strides[found[at]]
+            if one and other and one < other:
+                break
+            if one and other and (one > other or shape[found[before]] > shape[found[at]]):
+                found[before], found[at] = found[at], found[before]
+                at = before
+    return tuple(reversed(found))
 
 
 # --- the registry ------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from .autograd.grad_mode import _grad, is_inference_mode_enabled
 from .autograd.saved import check_inference
 from .devices import Kind, device, kind_of
 from .outputs import check_dtype
+from .promotions import COMMON
 from .return_types import filled
 from .scalars import wrapped
 from .storage import IN_INFERENCE_MODE, InferenceStorage
@@ -23,7 +24,7 @@ from .storage import IN_INFERENCE_MODE, InferenceStorage
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["broadcast_shapes", "dispatch", "explain", "require_tensors", "tuple_of_tensors"]
+__all__ = ["broadcast_shapes", "dispatch", "explain", "require_operands", "require_tensors", "tuple_of_tensors"]
 
 _SCALARS = (bool, int, float, complex)
 
@@ -32,7 +33,7 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     """Run an operation on any arguments that PyTorch takes."""
     if overrides.wanted(tensors, out, op.name):
         return overrides.call(op, tensors, params, out)
-    if op.takes_scalars:
+    if op.scalars:
         tensors = tuple([each.item() if is_library_scalar(each) else each for each in tensors])
     _check_types(op, tensors)
     if op.check is not None:
@@ -91,9 +92,7 @@ def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tup
 
 def _for_rules(op: Op, kind: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments as a node saves them: numbers as tensors, and what was brought to a common dtype in that dtype."""
-    from .op import _COMMON
-
-    if op.promote not in _COMMON or op.variadic:
+    if op.promote not in COMMON or op.variadic:
         return tuple(constant_of(each, tensors) if isinstance(each, _SCALARS) else each for each in tensors)
     made = []
     for name, each in zip(op.tensor_names, tensors, strict=True):
@@ -133,7 +132,7 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
         name = "tensors" if op.variadic else op.tensor_names[position]
         if each is None and name in op.defaults:
             continue
-        if op.takes_scalars and isinstance(each, _SCALARS) and name not in op.apart and (
+        if name in op.scalars and isinstance(each, _SCALARS) and (
                 position or any(isinstance(other, Tensor) for other in tensors)):  # fmt: skip
             continue
         given = type(each).__name__
@@ -146,8 +145,18 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
 def require_tensors(name: str, **given: Any) -> None:
     """Refuse arguments that have to be tensors and are not."""
     for position, (argument, value) in enumerate(given.items(), 1):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
+        if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}") from None
+
+
+def require_operands(name: str, **given: Any) -> None:
+    """Refuse arguments that are neither tensors nor numbers."""
+    from .op import can_operate
+
+    for argument, value in given.items():
+        if not can_operate(value):
+            raise TypeError(f"{name}(): argument '{argument}' must be Tensor or a number, not {type(value).__name__}")
 
 
 def tuple_of_tensors(tensors: Any, op: Op) -> tuple[Any, ...]:
@@ -160,14 +169,12 @@ def tuple_of_tensors(tensors: Any, op: Op) -> tuple[Any, ...]:
 
 def _operands(op: Op, tensors: Sequence[Any]) -> tuple[Kind, list[Any]]:
     """The kind to compute in, and the arguments as raw arrays for it."""
-    from .op import _COMMON
-
     place = _common_device(tensors, op)
     if op.variadic:
         kind = _kind_among(tensors, result_dtype(tensors), place)
         return kind, [_as_array(each, kind) for each in tensors]
     named = dict(zip(op.tensor_names, tensors, strict=True))
-    if op.promote in _COMMON:
+    if op.promote in COMMON:
         dtype = result_dtype([each for name, each in named.items() if name not in op.apart])
         kind = _kind_among(tensors, dtype, place)
         return kind, [_moved(each, place) if name in op.apart else _as_array(each, kind) for name, each in named.items()]
@@ -330,10 +337,6 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
             broadcast_shapes(*(each.shape for each in arrays))
         except RuntimeError as mismatch:
             return mismatch
-    if op.name.startswith("bitwise_") and any(
-        isinstance(each, Tensor) and each.dtype.category > dtypes.INTEGER for each in tensors
-    ):
-        return NotImplementedError(f'"{op.name}_cpu" not implemented for \'{result_dtype(tensors).legacy_name}\'')
     if type(error) is IndexError:
         return IndexError(str(error).replace("is out of bounds for axis", "is out of bounds for dimension"))
     if type(error) is TypeError:

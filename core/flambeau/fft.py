@@ -58,13 +58,16 @@ def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
     return complex_to_complex(prepared, dims, scale, forward) if dims else prepared
 
 
-def _r2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = True) -> Tensor:
+def _r2c(
+    name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = True, onesided: bool = True
+) -> Tensor:
     dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
     scale = scale_of(norm, forward)
     prepared = _prepared(name, input, False)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
-    return real_to_complex(sized(prepared, dims, sizes), dims, scale)
+    made = real_to_complex(sized(prepared, dims, sizes), dims, scale, onesided)
+    return made if forward else made.conj()
 
 
 def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool = False) -> Tensor:
@@ -82,12 +85,16 @@ def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
 @with_out
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform of one dimension."""
+    if input.dtype.category < dtypes.COMPLEX:
+        return _r2c("fft", input, *_one(input, n, dim), norm, onesided=False)
     return _c2c("fft", input, *_one(input, n, dim), norm, True)
 
 
 @with_out
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of :func:`fft`."""
+    if input.dtype.category < dtypes.COMPLEX:
+        return _r2c("ifft", input, *_one(input, n, dim), norm, forward=False, onesided=False)
     return _c2c("ifft", input, *_one(input, n, dim), norm, False)
 
 
@@ -165,7 +172,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 @with_out
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of :func:`hfft`."""
-    return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False).conj()
+    return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
 
 
 # --- frequencies --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .autograd.grad_mode import _grad
 from .autograd.node import Error, Node, Output, next_seq
 from .autograd.saved import SAVE_HOOKS, check_inference, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
-from .declared import add_out, declarations, handed_on, with_numpy_names
+from .declared import add_out, blaming_arguments, declarations, handed_on, with_numpy_names
 from .devices import Kind
 from .outputs import check_dtype
 from .return_types import filled
@@ -151,13 +151,13 @@ def _with_out_source(function: Callable[..., Any], key: str) -> str:
     from .op import NAMESPACE
 
     name = function.__name__
-    declared, given, named, _ = declarations(function, key, NAMESPACE)
+    declared, given, named, required = declarations(function, key, NAMESPACE)
     add_out(declared)
     declaration, renamed = with_numpy_names(name, declared)
     call = f"without_out_{key}({handed_on(given, named)})"
-    return (f"def {name}({declaration}):\n{renamed}"
-            f"    if out is None:\n        return {call}\n"
+    body = (f"    if out is None:\n        return {call}\n"
             f"    return write_result({name!r}, {call}, out)\n")  # fmt: skip
+    return f"def {name}({declaration}):\n{renamed}{blaming_arguments(function, required, body)}"
 
 
 def write_result(name: str, result: Any, out: Any) -> Any:

@@ -12,51 +12,23 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Literal, TypeVar, overload
 
 from . import dtypes
 from ._tensor import Tensor, alias, new, wrap
 from .autograd.grad_mode import _grad
-from .autograd.node import RELEASED, Node, Output, naming, next_seq, remember_trace, shown_as
+from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
+from .autograd.unfolding import naming
 from .declared import UNSET, missing, with_numpy_names
 from .devices import Kind
-from .dtypes import HALF, bool_, dtype, float32, int64, uint8
+from .promotions import COMMON, ONE_KIND
 from .scalars import wrapped
 from .storage import Storage
 
 __all__ = ["OPS", "Op", "composite", "op", "source"]
-
-Promotion = Callable[[dtype], tuple[dtype, dtype]]  # the dtype to compute in, and the dtype of the result
-
-
-def _to_float(given: dtype) -> dtype:
-    return given if given.category >= dtypes.FLOATING else dtypes.get_default_dtype()
-
-
-PROMOTIONS: Mapping[str, Promotion] = {
-    "same": lambda d: (d, d),  # arguments keep their dtypes; the result has the first one's
-    "match": lambda d: (d, d),  # arguments must agree
-    "product": lambda d: (float32 if d in HALF else d, d),  # arguments must agree; half precision is added up in float32
-    "arithmetic": lambda d: (d, d),  # arguments are brought to a common dtype
-    "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
-    "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
-    "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
-    "real_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d).to_real()),
-    "sum": lambda d: (int64, int64) if d.category <= dtypes.INTEGER else (float32 if d in HALF else d, d),  # integers in int64
-    "number": lambda d: (int64, int64) if d is bool_ else (d, d),  # booleans become integers
-    "truth": lambda d: (d, d if d is uint8 else bool_),  # the result is bool; of bytes, as of old, bytes
-    "compare": lambda d: (d, bool_),  # brought to a common dtype; the result is bool
-    "position": lambda d: (d, int64),  # brought to a common dtype; the result is int64
-    "bool": lambda d: (d, bool_),  # arguments keep their dtypes; the result is bool
-    "index": lambda d: (d, int64),
-    "real": lambda d: (d, d.to_real()),
-    "complex": lambda d: (d, d.to_complex()),
-}  # fmt: skip
-_COMMON = frozenset({"arithmetic", "float", "compare", "position"})  # promotions that bring several arguments to one dtype
-_ONE_KIND = _COMMON | {"match", "product"}
 
 
 class Op:
@@ -72,10 +44,12 @@ class Op:
         self.many: bool = options.get("many", False)  # returns a list of results
         self.has_out: bool = options.get("out", not self.view and not self.many)
         self.real_is_identity: bool = options.get("real_is_identity", False)  # leaves real arrays as they are
+        self.by_columns: tuple[str, ...] = options.get("by_columns", ())  # results that lie in memory by columns, as LAPACK's do
         self.requires: str | None = options.get("requires")  # an optional part of the array API
         self.apart: tuple[str, ...] = options.get("apart", ())  # tensors that keep their own dtype: masks, indices
         self.check: Callable[..., None] | None = options.get("check")
         self.joint: Callable[..., Any] | None = options.get("joint")
+        self.unfold: Callable[[Node], None] | None = options.get("unfold")
         self.rules: dict[str, Callable[..., Any]] = rules
         self.differentiable = bool(rules) or self.joint is not None
         code = forward.__code__
@@ -86,6 +60,8 @@ class Op:
         keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         self.param_names: tuple[str, ...] = keyword_only if self.variadic else names[count:] + keyword_only
         self.lead: str = next(each for each in self.tensor_names if each not in self.apart)
+        fixed = options.get("fixed", ()) if self.joint or self.variadic else {*self.tensor_names} - rules.keys()
+        self.edge_names = tuple(each for each in self.tensor_names if each not in fixed)  # what a node has edges to
         # ``dtype=`` is served before the kernel is called: the input is cast to it
         self.kernel_params = tuple(each for each in self.param_names if each != "dtype")
         self.defaults = _defaults(forward, names, keyword_only)
@@ -93,7 +69,8 @@ class Op:
         self.backward_name: str = options.get("backward_name") or _camel(name) + "Backward0"
         self.backward_name_reflected: str | None = options.get("backward_name_reflected")  # of ``number - tensor``
         self.backward_name_along: str | None = options.get("backward_name_along")  # where ``dim`` is given
-        self.takes_scalars = self.promote in _COMMON and len(self.tensor_names) > 1 and options.get("scalars", True)
+        self.scalars = self._scalars(options.get("scalars", True))  # the tensor arguments that a Python number may stand for
+        self.takes: str = options.get("takes", "all")
         self.function: Callable[..., Any]
         self.record: Callable[..., Any]
         self.node: type[Node]
@@ -106,6 +83,11 @@ class Op:
 
     def _declare(self, name: str) -> str:
         return f"{name}={self.defaults[name]!r}" if name in self.defaults else name
+
+    def _scalars(self, given: bool | Sequence[str]) -> tuple[str, ...]:
+        if self.promote not in COMMON or len(self.tensor_names) == 1 or not given:
+            return ()
+        return tuple(each for each in self.tensor_names if each not in self.apart and (given is True or each in given))
 
 
 def _defaults(forward: Callable[..., Any], names: Sequence[str], keyword_only: Sequence[str]) -> dict[str, Any]:
@@ -193,13 +175,16 @@ def op(
         results: names of the results, where there are several; ``result_promotions`` gives a promotion for each.
         many: the forward returns a list of arrays of the input's kind.
         out: whether there is ``out=``.
+        by_columns: those of the results (``("out",)`` where there is one) that lie in memory by columns, as LAPACK writes them.
         signature: the public signature, where the parameters come in another order than in ``forward``.
         apart: tensor arguments that keep their own dtype, such as masks and indices.
         requires: the optional part of the array API that the forward needs, such as ``"linalg.svd"``; the CPU computes for
             backends that do not have it.
-        scalars: whether a Python number may stand for one of several tensors that are brought to a common dtype.
+        scalars: whether a Python number may stand for one of several tensors that are brought to a common dtype, or for which.
+        takes: the dtypes that there is a kernel for: a key of ``TAKES``.
         check: raises where PyTorch refuses the arguments' dtypes; called with them before a cast, and after an error.
-        joint: one rule that returns the gradients of all tensor arguments, for when they share work.
+        joint: one rule that returns the gradients of all tensor arguments but those that are ``fixed``, for when they share work.
+        unfold: turns the node into those that PyTorch has, where somebody looks.
         **rules: by tensor argument, ``(F, g, names...)``.  The names a rule asks for are what a call saves: a tensor
             argument, ``out``, one of the ``results``, a parameter, ``<argument>_shape``, or ``needs`` (which gradients
             are wanted).
@@ -216,7 +201,7 @@ def op(
     made.__signature__ = _signature(record)  # type: ignore[attr-defined]  # a function has attributes
     if record.differentiable:
         record.record = _lazy(f"record_{name}", lambda: _record_source(record))
-    _publish(name, made, public=public, method=method, aliases=aliases, dunders=())
+    _publish(name, made, public=public, method=method, aliases=aliases)
     _publish_dunders(record, dunders)
     if inplace:
         _publish_inplace(name, made, aliases)
@@ -225,6 +210,8 @@ def op(
 
 _OPTIONS = {
     "apart",
+    "takes",
+    "by_columns",
     "check",
     "scalars",
     "real_is_identity",
@@ -235,6 +222,8 @@ _OPTIONS = {
     "out",
     "signature",
     "joint",
+    "fixed",
+    "unfold",
     "requires",
     "backward_name",
     "backward_name_along",
@@ -248,13 +237,13 @@ C = TypeVar("C", bound=Callable[..., Any])
 @overload
 def composite(
     function: C, *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
-    dunders: Sequence[str] = (), public: bool = True, grad_fn: str | None = None,
+    public: bool = True, grad_fn: str | None = None,
 ) -> C: ...  # fmt: skip
 
 
 @overload
 def composite(
-    *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (), dunders: Sequence[str] = (),
+    *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
     public: bool = True, grad_fn: str | None = None,
 ) -> Callable[[C], C]: ...  # fmt: skip
 
@@ -266,7 +255,6 @@ def composite(
     method: bool = True,
     out: bool = False,
     aliases: Sequence[str] = (),
-    dunders: Sequence[str] = (),
     public: bool = True,
     grad_fn: str | None = None,
 ) -> Any:
@@ -276,33 +264,30 @@ def composite(
     PyTorch has one operation for it.
     """
     if function is None:
-        return lambda each: _publish_composite(each, inplace, method, out, aliases, dunders, public, grad_fn)
-    return _publish_composite(function, inplace, method, out, aliases, dunders, public, grad_fn)
+        return lambda each: _publish_composite(each, inplace, method, out, aliases, public, grad_fn)
+    return _publish_composite(function, inplace, method, out, aliases, public, grad_fn)
 
 
 def _publish_composite(
-    function: Any, inplace: bool, method: bool, out: bool, aliases: Sequence[str], dunders: Sequence[str], public: bool,
-    grad_fn: str | None,
-) -> Any:  # fmt: skip
+    function: Any, inplace: bool, method: bool, out: bool, aliases: Sequence[str], public: bool, grad_fn: str | None
+) -> Any:
     if grad_fn is not None:
         function = naming(function, grad_fn)
     name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
     made = with_out(function) if out else function
-    _publish(name, made, public=public, method=method, aliases=aliases, dunders=dunders)
+    _publish(name, made, public=public, method=method, aliases=aliases)
     if inplace:
         _publish_inplace(name, made, aliases)
     return made
 
 
-def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Sequence[str], dunders: Sequence[str]) -> None:
+def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Sequence[str]) -> None:
     for each in (name, *aliases):
         setattr(RECORDED, each, made)
         if public:
             PUBLIC[each] = made
         if method:
             setattr(Tensor, each, made)
-    for dunder in dunders:
-        setattr(Tensor, dunder, made)
 
 
 def _publish_inplace(name: str, made: Any, aliases: Sequence[str]) -> None:
@@ -424,12 +409,12 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
     if record.variadic:
         return _variadic_source(record, signature)
     lead, optional = record.lead, {each for each in tensors if record.defaults.get(each, 0) is None}
-    operands = [each for each in tensors if each != lead and each not in record.apart] if record.takes_scalars else []
+    operands = [each for each in tensors if each != lead and each in record.scalars]
     conditions = [f"({each} is None or type({each}) in FAST)" if each in optional else f"type({each}) in FAST"
                   for each in tensors if each not in operands]  # fmt: skip
     for each in tensors:
         if each != lead:
-            same = "" if record.promote in _ONE_KIND and each not in record.apart else ".device"
+            same = "" if record.promote in ONE_KIND and each not in record.apart else ".device"
             test = f"{each}._kind{same} is {lead}._kind{same}"
             conditions += [f"({each} is None or {test})" if each in optional else test]
     conditions += ["out is None"] if has_out else []
@@ -454,7 +439,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
         if record.differentiable:
             tracked = " or ".join(
                 f"{each} is not None and {each}._requires_grad" if each in optional else f"{each}._requires_grad"
-                for each in tensors if each in record.rules or record.joint
+                for each in record.edge_names
             )  # fmt: skip
             lines += [f"        if {tracked}:", f"            return record_{name}({call})"]
         if record.view:
@@ -535,12 +520,9 @@ def _record_source(record: Op) -> str:
 
 def _edges_source(record: Op) -> list[str]:
     if record.variadic:
-        return ["    node.edges = tuple((each._node or each) if each._requires_grad else None for each in tensors)"]
+        return ["    node.edges = tuple([(each._node or each) if each._requires_grad else None for each in tensors])"]
     edges = []
-    for each in record.tensor_names:
-        if each not in record.rules and not record.joint:
-            edges.append("None")
-            continue
+    for each in record.edge_names:
         optional = f"{each} is not None and " if record.defaults.get(each, 0) is None else ""
         edges.append(f"({each}._node or {each}) if {optional}{each}._requires_grad else None")
     return [f"    node.edges = ({', '.join(edges)},)"]
@@ -621,7 +603,7 @@ def make_node_class(record: Op) -> type[Node]:
         body = f"return {call('rule', function)}"
     else:
         parts = [f"None if self.edges[{i}] is None else {call(f'rule_{each}', record.rules[each])}"
-                 if each in record.rules else "None" for i, each in enumerate(record.tensor_names)]  # fmt: skip
+                 for i, each in enumerate(record.edge_names)]  # fmt: skip
         body = f"return ({', '.join(parts)},)"
     text = f"def apply(self, F, g, unpack):\n    {body}\n"
     if tensors:
@@ -630,6 +612,8 @@ def make_node_class(record: Op) -> type[Node]:
     members = {"__slots__": tuple(fields), "saves": tuple(tensors), "apply": scope["apply"], "__module__": "flambeau"}
     if tensors:
         members["release"] = scope["release"]
+    if record.unfold is not None:
+        members["unfold"] = record.unfold
     if record.backward_name_along:
         members["along"] = record.backward_name_along
     for each in fields:
@@ -708,10 +692,13 @@ def original(operand: Any) -> Any:
 
 def are_of_one_kind(tensors: Any) -> bool:
     """Whether a sequence holds plain tensors of one kind."""
-    if type(tensors) not in (list, tuple) or not tensors or not FAST.issuperset(map(type, tensors)):
+    if type(tensors) not in (list, tuple) or not tensors or type(tensors[0]) not in FAST:
         return False
     kind = tensors[0]._kind
-    return all([each._kind is kind for each in tensors])  # noqa: C419 (a list is faster than a generator)
+    for each in tensors:  # faster than all() of a generator
+        if type(each) not in FAST or each._kind is not kind:
+            return False
+    return True
 
 
 def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
@@ -729,14 +716,15 @@ def can_operate(value: Any) -> bool:
 
 def constant(value: Any, kind: Kind) -> Tensor:
     """A Python scalar as a 0-d tensor of this kind, remembered: a kernel takes an array faster than a scalar."""
-    found: Tensor | None = kind.constants.get(value)
+    key = value or str(value)  # 0.0 and -0.0 are equal
+    found: Tensor | None = kind.constants.get(key)
     if found is None:
         array = kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
         found = wrap(array, kind)
-        if value and value == value:  # 0.0 and -0.0 are one key, and NaN is none
+        if value == value:  # NaN is no key
             if len(kind.constants) > 256:
                 kind.constants.clear()
-            kind.constants[value] = found
+            kind.constants[key] = found
     return found
 
 
@@ -775,7 +763,7 @@ def result_type(record: Op) -> Any:
     return found
 
 
-from .dispatch import dispatch, explain, is_library_scalar, tuple_of_tensors  # noqa: E402  (needs the names above)
+from .dispatch import dispatch, explain, is_library_scalar, require_tensors, tuple_of_tensors  # noqa: E402 (needs the above)
 from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(
@@ -784,5 +772,6 @@ NAMESPACE.update(
     several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save,
     save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
-    tuple_of_tensors=tuple_of_tensors, can_operate=can_operate, are_of_one_kind=are_of_one_kind, UNSET=UNSET, missing=missing,
+    tuple_of_tensors=tuple_of_tensors, require_tensors=require_tensors,
+    can_operate=can_operate, are_of_one_kind=are_of_one_kind, UNSET=UNSET, missing=missing,
 )  # fmt: skip

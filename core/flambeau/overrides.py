@@ -18,7 +18,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ._tensor import Tensor
-from .declared import add_out, declarations, handed_on, with_numpy_names
+from .declared import add_out, blaming_arguments, declarations, handed_on, with_numpy_names
 
 if TYPE_CHECKING:
     from .op import Op
@@ -434,11 +434,11 @@ def _source(made: Any) -> str:
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     condition = " and ".join(tests) or "DIRECT"
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
-    return (f"def {made.__name__}({declaration}):\n{renamed}"
-            f"    if {condition}{' and out is None' if has_out else ''}:\n"
-            f"        return body_{key}({handed_on(given, named)})\n"
-            f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, "
-            f"{'out' if has_out else None})\n")  # fmt: skip
+    lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"
+             f"        return body_{key}({handed_on(given, named)})\n"
+             f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, "
+             f"{'out' if has_out else None})\n")  # fmt: skip
+    return f"def {made.__name__}({declaration}):\n{renamed}{blaming_arguments(body, required, lines)}"
 
 
 def _offer(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from . import dtypes
 from ._tensor import Tensor, wrap
+from .backend import Backend
 from .devices import Kind
 from .dtypes import dtype
 from .host import kernel_on_host
-from .op import OPS, PROMOTIONS, PUBLIC, RECORDED, Op
+from .op import OPS, PUBLIC, RECORDED, Op
+from .ops.formula import FORMULAS
+from .promotions import PROMOTIONS, TAKES
 
 __all__ = ["raw_kernel", "resolve"]
 
@@ -19,6 +23,8 @@ def raw_kernel(name: str, kind: Kind) -> Callable[..., Any]:
     """The operation ``name`` on raw arrays of one kind: what a derivative rule calls as ``F.name``."""
     if name in OPS:
         return _on_sequence(OPS[name], kind[name][0]) if OPS[name].variadic else kind[name][0]
+    if name in FORMULAS:
+        return kind.backend.all_kernels.get(name) or functools.partial(FORMULAS[name], kind.F)
     function = PUBLIC[name] if name in PUBLIC else getattr(RECORDED, name)
     return _composite_on_arrays(function, kind)
 
@@ -42,6 +48,8 @@ def _composite_on_arrays(function: Callable[..., Any], kind: Kind) -> Callable[.
 def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
     """The kernel that computes ``name`` for arguments of ``kind``, casts included, and the kind of its result."""
     record = OPS[name]
+    if kind.dtype.category not in TAKES[record.takes]:
+        raise NotImplementedError(f'"{name}_cpu" not implemented for \'{kind.dtype.legacy_name}\'')
     if record.real_is_identity and kind.dtype.category < dtypes.COMPLEX:
         return (lambda array: array), kind
     compute, result = PROMOTIONS[record.promote](kind.dtype)
@@ -59,12 +67,22 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
     elif compute.category >= dtypes.FLOATING and compute is not result and result.category >= dtypes.FLOATING and (
             record.promote not in ("real", "complex")):  # fmt: skip
         kernel = _casting_back(kernel, kind.to(result), compute)
+    if record.by_columns:
+        kernel = _laying_by_columns(kernel, backend, [each in record.by_columns for each in record.results or ("out",)])
     kernel = backend.bind(kernel, kind.device.index or 0)
     kinds: Any = kind.to(result)
     if record.results:
         promotions = record.result_promotions or ("same",) * len(record.results)
         kinds = tuple(kind.to(PROMOTIONS[each](result)[1]) for each in promotions)
     return kernel, kinds
+
+
+def _laying_by_columns(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:
+    """Let the results that are ``chosen`` lie in memory by columns."""
+    lay = backend.by_columns
+    if len(chosen) == 1:
+        return lambda *args: lay(kernel(*args))
+    return lambda *args: tuple([lay(each) if it_is else each for each, it_is in zip(kernel(*args), chosen, strict=True)])
 
 
 def _has(xp: Any, path: str) -> bool:

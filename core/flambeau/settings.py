@@ -60,8 +60,7 @@ def memory_order(tensor: Tensor, wanted: memory_format | None = None) -> tuple[i
         return wanted.order(ndim)
     if tensor._kind.backend.is_contiguous(tensor._array):
         return tuple(range(ndim))
-    strides = tensor.stride()
-    return tuple(sorted(range(ndim), key=lambda each: (-strides[each], each)))
+    return backends.memory_order(tensor._array.shape, tensor.stride())
 
 
 class layout:

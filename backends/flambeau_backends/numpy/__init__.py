@@ -18,6 +18,7 @@ from . import (  # noqa: F401
     kernels,
     kernels_activation,
     kernels_conv,
+    kernels_fourier,
     kernels_linalg,
     kernels_nn,
     kernels_norm,
@@ -84,7 +85,12 @@ class NumpyBackend(Backend):
     def item(self, array: Any) -> Any:
         return self.tolist(array.reshape(()))
 
+    def extremes(self, array: Any) -> tuple[Any, Any]:
+        return array.min().item(), array.max().item()
+
     def astype(self, array: Any, raw_dtype: Any) -> Any:
+        if 0 in array.strides:
+            array = kernels.clone(array)  # in its own order, which NumPy's "K" is not
         if array.dtype.kind == "c" and raw_dtype.kind not in "cb":
             array = array.real
         if array.dtype.kind == "f" and raw_dtype.kind in "iu":
@@ -135,6 +141,9 @@ class NumpyBackend(Backend):
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
         steps = [step * flat.itemsize for step in stride]
         return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
+
+    def by_columns(self, array: Any) -> Any:
+        return np.ascontiguousarray(array.mT).mT
 
     def shares_memory(self, array: Any, other: Any) -> bool:
         return bool(np.may_share_memory(array, other))

@@ -83,7 +83,9 @@ def _lu_by_columns(A: Any) -> Any:
 
 
 @kernel
-def linalg_solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool = False) -> Any:
+def linalg_solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool = False, left: bool = True) -> Any:
+    if not left:
+        return linalg_solve_triangular(A.mT, B.mT, not upper, unitriangular).mT
     solve = _lapack("trtrs", A) if A.shape[-1] >= _WORTHWHILE and B.size else None
     if solve is None:
         return _solve_triangular(A, B, upper, unitriangular)

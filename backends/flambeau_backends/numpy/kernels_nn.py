@@ -27,21 +27,26 @@ def mse_loss(input: Any, target: Any, reduction: str) -> Any:
     error = np.subtract(input, target)
     if reduction == "none":
         return np.square(error)
-    if not error.size:
-        return error.dtype.type(np.nan if reduction == "mean" else 0)
-    flat = error.reshape(-1)
-    if flat.dtype.itemsize == 2:
+    size, dtype = error.size, error.dtype
+    if not size:
+        return dtype.type(np.nan if reduction == "mean" else 0)
+    flat = error.ravel("K")
+    if dtype.itemsize == 2:
         flat = flat.astype(np.float32)
-    total = np.dot(flat, flat)
-    return (total / flat.dtype.type(flat.size) if reduction == "mean" else total).astype(error.dtype)
+    total = flat.dot(flat)
+    made = total / size if reduction == "mean" else total
+    return made if made.dtype is dtype else made.astype(dtype)
 
 
 @kernel
 @wide
 def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
     error = np.subtract(input, target)
-    error *= g * g.dtype.type(2 / max(error.size, 1) if reduction == "mean" else 2)
-    return error
+    if reduction == "none":
+        scale = g * g.dtype.type(2)
+    else:
+        scale = np.array(g.item() * (2 / max(error.size, 1) if reduction == "mean" else 2), g.dtype)
+    return np.multiply(error, scale, error)
 
 
 # --- embedding ----------------------------------------------------------------------------------------------------

@@ -7,10 +7,13 @@ and then their sums, as often as it takes.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
+
+from flambeau.ops.reductions import axis_of
 
 from .kernels import KERNELS, kernel
 
@@ -24,7 +27,7 @@ _add = np.add.reduce
 
 def total(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The sum over dimensions (all, for None)."""
-    axes = (tuple(dim) or None) if isinstance(dim, (tuple, list)) else dim
+    axes = axis_of(dim, input)
     if input.size < _SMALL or input.dtype.kind not in "fc":
         return _add(input, axes, None, None, keepdim)
     ndim = input.ndim
@@ -74,9 +77,20 @@ def _of_blocks(input: Any, summed: set[int]) -> Any:
 
 @kernel
 def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    if dim is None and not keepdim and input.size < _SMALL:
-        return _add(input, None)
+    if input.size < _SMALL and not keepdim:
+        if dim is None:
+            return _add(input, None)
+        if dim == (0,) and input.ndim == 2 and input.dtype in _PRODUCTS:  # a bias of few rows: a product takes half the time
+            return _ones(len(input), input.dtype).dot(input)
     return total(input, dim, keepdim)
+
+
+_PRODUCTS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@lru_cache(32)
+def _ones(count: int, dtype: Any) -> Any:
+    return np.ones(count, dtype)
 
 
 @kernel

@@ -489,6 +489,8 @@ def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
 def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:
     """Sum over the dimensions that broadcasting added or stretched."""
     extra = len(given) - len(shape)
+    if extra and given[extra:] == shape:
+        return F.sum(gradient, tuple(range(extra)))
     dims = tuple(range(extra)) + tuple(
         i for i in range(extra, len(given)) if shape[i - extra] == 1 and given[i] != 1
     )

@@ -315,7 +315,7 @@ def push_forward(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], give
         pulled = node.apply(engine._recorded_functions(), weights if several else weights[0], unpack_tensor)
         roots = [
             (engine.edge_of(engine.fit(each, engine.kind_of_edge(edge), engine.shape_of(edge), True)), tangent)
-            for edge, each, tangent in zip(node.edges, pulled, given, strict=False)
+            for edge, each, tangent in zip(node.edges, pulled, _along_edges(op, given), strict=False)
             if each is not None and tangent is not None and edge is not None and each._requires_grad
         ]
     inputs = [each for each in weights if each._requires_grad]
@@ -326,6 +326,13 @@ def push_forward(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], give
     )
     found = iter(engine.run(roots, create_graph=record, inputs=inputs, capture=True) or ())
     return [next(found) if each._requires_grad else None for each in weights]
+
+
+def _along_edges(op: Op, given: list[Any]) -> list[Any]:
+    """Of the arguments' tangents those for which a node has an edge."""
+    if op.variadic:
+        return given
+    return [tangent for name, tangent in zip(op.tensor_names, given, strict=True) if name in op.edge_names]
 
 
 def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: list[Any], results: list[Any]) -> Any:

@@ -18,7 +18,7 @@ from ..hooks import RemovableHandle
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "naming", "shown_as"]
+__all__ = ["AccumulateGrad", "Error", "Hooks", "Node", "Output", "shown_as"]
 
 next_seq = itertools.count().__next__
 
@@ -34,13 +34,14 @@ class Node:
 
     __slots__ = ("__dict__", "__weakref__", "edges", "hooks", "kind", "outputs", "seq", "shape")
     edges: tuple[Any, ...]
-    seq: int
+    seq: float
     kind: Kind
     shape: tuple[int, ...]
     outputs: tuple[tuple[Kind, tuple[int, ...]], ...] | None  # kind and shape of each, where there are several
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether ``apply`` works on Tensors in every backward, as a user's Function does
+    unfold: Callable[[Node], None] | None = None  # turns the node into those that PyTorch has
     keeps_none = False  # whether ``apply`` wants None, not zeros, for outputs that received no gradient
     along: str | None = None  # its name where ``dim`` is given, if that is another overload
     trace: list[str] | None = None  # where the forward call was made, and
@@ -64,6 +65,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """``(node, output number)`` per tensor argument; leaves appear as ``AccumulateGrad``."""
+        self.show()
         return tuple(public_edge(edge) for edge in self.edges)
 
     @property
@@ -73,11 +75,20 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node's backward; it may return new grad_inputs."""
+        self.show()
         return self.own_hooks().add("post", hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node's backward; it may return new grad_outputs."""
         return self.own_hooks().add("pre", hook)
+
+    def show(self) -> None:
+        """Be as PyTorch's nodes are, unless a backward is under way, which knows the graph as it is."""
+        if self.unfold is not None:
+            from .engine import current_task
+
+            if current_task.get() is None:
+                self.unfold()
 
     def own_hooks(self) -> Hooks:
         if self.hooks is None:
@@ -235,20 +246,6 @@ def shown_as(result: Tensor, name: str) -> Tensor:
     if isinstance(node, Node):
         node.__class__ = _named(type(node), name)  # type: ignore[arg-type]  # classes are hashable
     return result
-
-
-def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function whose results are shown as made by ``name``, unless it gave its first argument back."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        for each in result if isinstance(result, tuple) else (result,):
-            if not args or each is not args[0]:
-                shown_as(each, name)
-        return result
-
-    return call
 
 
 @functools.cache

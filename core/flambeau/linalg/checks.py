@@ -8,8 +8,8 @@ from .. import dtypes
 from .._tensor import Tensor
 
 __all__ = [
-    "LinAlgError", "anywhere", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype", "check_square",
-    "failure",
+    "LinAlgError", "adjoint", "anywhere", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype",
+    "check_square", "failure",
     "is_numerical_failure", "ones_where", "promote_square",
 ]  # fmt: skip
 
@@ -76,6 +76,12 @@ def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
 
     batch = broadcast_shapes(one[:-2], other[:-2])
     return A.expand(*batch, *one[-2:]), B.expand(*batch, *other[-2:])
+
+
+def adjoint(xp: Any, matrices: Any) -> Any:
+    """The conjugate transpose, on arrays."""
+    turned = xp.matrix_transpose(matrices)
+    return xp.conj(turned) if xp.isdtype(matrices.dtype, "complex floating") else turned
 
 
 def anywhere(condition: Tensor) -> bool:

@@ -10,10 +10,11 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import op
 from ..return_types import make
-from .checks import LinAlgError, check_floating, check_matrix, check_square, failure, is_numerical_failure, ones_where
+from .checks import LinAlgError, adjoint, check_floating, check_matrix, check_square, failure, is_numerical_failure, ones_where
 
 __all__ = [
     "cholesky", "cholesky_ex", "cholesky_of", "eig", "eigh", "eigvals", "eigvalsh", "geqrf", "householder_product", "qr", "svd",
@@ -42,13 +43,15 @@ def _over_differences(F: Any, numerator: Any, difference: Any) -> Any:
 # --- Cholesky -----------------------------------------------------------------------------------------------------
 
 
-def _cholesky_forward(xp: Any, A: Any) -> tuple[Any, Any]:
+def _cholesky_forward(xp: Any, A: Any, /, upper: bool = False) -> tuple[Any, Any]:
+    A = adjoint(xp, A) if upper else A
     try:
-        return xp.linalg.cholesky(A), xp.zeros(A.shape[:-2], dtype=xp.int64)
+        factor, info = xp.linalg.cholesky(A), xp.zeros(A.shape[:-2], dtype=xp.int64)
     except Exception as error:
         if not is_numerical_failure(error):
             raise
-        return _cholesky_by_columns(xp, A)
+        factor, info = _cholesky_by_columns(xp, A)
+    return adjoint(xp, factor) if upper else factor, info
 
 
 def _cholesky_by_columns(xp: Any, A: Any) -> tuple[Any, Any]:
@@ -68,17 +71,17 @@ def _cholesky_by_columns(xp: Any, A: Any) -> tuple[Any, Any]:
     return xp.concat(columns, axis=-1), info
 
 
-def _cholesky_grad(F: Any, g: Any, out: Any) -> Any:
-    L = out[0]
-    inner = F.mm(F.mH_(L), g[0])
-    half = (F.tril(inner) + F.tril(inner, -1)) / 4
-    left = F.linalg_solve_triangular(F.mH_(L), half + F.mH_(half), True, False)
-    return (F.mH_(F.linalg_solve_triangular(F.mH_(L), F.mH_(left), True, False)),)
+def _cholesky_grad(F: Any, g: Any, out: Any, upper: bool) -> Any:
+    L, for_L = (F.mH_(out[0]), F.mH_(g[0])) if upper else (out[0], g[0])
+    inner = F.mm(F.mH_(L), for_L)
+    half = (F.tril(inner) + F.mH_(F.tril(inner, -1))) / 2
+    left = F.linalg_solve_triangular(F.mH_(L), half, True)
+    return (F.linalg_solve_triangular(L, left, False, False, False),)
 
 
 _cholesky = op(
     "linalg_cholesky_ex", _cholesky_forward, results=("L", "info"), result_promotions=("same", "index"),
-    requires="linalg", public=False, method=False, out=False, joint=_cholesky_grad,
+    by_columns=("L",), requires="linalg", public=False, method=False, out=False, joint=_cholesky_grad,
 )  # fmt: skip
 _CholeskyEx = make("linalg_cholesky_ex", ("L", "info"))
 
@@ -86,8 +89,7 @@ _CholeskyEx = make("linalg_cholesky_ex", ("L", "info"))
 def cholesky_of(name: str, A: Any, upper: bool) -> tuple[Tensor, Tensor]:
     check_square(name, A)
     check_floating(name, A, "cholesky_cpu")
-    factor, info = _cholesky(A.mH if upper else A)
-    return (factor.mH if upper else factor), info
+    return _cholesky(A, upper)  # type: ignore[no-any-return]  # has several results
 
 
 @with_out
@@ -143,13 +145,13 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
     inner = F.mm(gR, F.mH_(R)) - F.mm(F.mH_(Q), gQ)
     half = (F.triu(inner) + F.triu(inner, 1)) / 2
     left = F.mm(Q, half + F.mH_(half)) + gQ
-    made = F.mH_(F.linalg_solve_triangular(R, F.mH_(left), True, False))
+    made = F.mH_(F.linalg_solve_triangular(R, F.mH_(left), True))
     return (made if beside is None else F.cat([made, beside], len(made.shape) - 1),)
 
 
 _qr = op(
     "linalg_qr", lambda xp, A, /, mode="reduced": tuple(xp.linalg.qr(A, mode=mode)), results=("Q", "R"),
-    requires="linalg", public=False, method=False, out=False, joint=_qr_grad,
+    by_columns=("Q", "R"), requires="linalg", public=False, method=False, out=False, joint=_qr_grad,
 )  # fmt: skip
 _QR = make("linalg_qr", ("Q", "R"))
 
@@ -211,7 +213,7 @@ def _geqrf_forward(xp: Any, input: Any) -> tuple[Any, Any]:
     return done, xp.concat(taus, axis=-1) if taus else xp.zeros((*input.shape[:-2], 0), dtype=input.dtype)
 
 
-_geqrf = op("geqrf", _geqrf_forward, results=("a", "tau"), public=False, method=False, out=False)
+_geqrf = op("geqrf", _geqrf_forward, results=("a", "tau"), by_columns=("a",), public=False, method=False, out=False)
 
 
 def geqrf(input: Tensor) -> Any:
@@ -241,13 +243,17 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
 
 
 def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
-    """``Q other`` or ``Q^H other`` for the product ``Q = H1 H2 ...`` of the reflections stored in ``input``."""
+    """``Q other`` or ``Q^H other`` for the product ``Q = H1 H2 ...`` of the reflections stored in ``input``.
+
+    The transpose of ``other`` is what is worked on, so that the result lies in memory by columns.
+    """
     rows, count = input.shape[-2], tau.shape[-1]
     vectors = input[..., :count].tril(-1) + input.new_ones(rows, count).tril().triu()
+    turned = other.mT
     for k in range(count) if adjoint else reversed(range(count)):
         v, factor = vectors[..., k : k + 1], tau[..., k : k + 1].unsqueeze(-1)
-        other = other - (factor.conj() if adjoint else factor) * (v @ (v.mH @ other))
-    return other
+        turned = turned - (factor.conj() if adjoint else factor) * ((turned @ v.conj()) @ v.mT)
+    return turned.mT  # type: ignore[no-any-return]  # a property
 
 
 @with_out
@@ -259,7 +265,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     _check_reflections("linalg.householder_product", input, tau)
     check_floating("linalg.householder_product", input, "orgqr_cpu")
     start = input.new_ones(input.shape[-2:]).tril().triu().expand(input.shape)
-    return reflect(input, tau, start)
+    return gathered(reflect(input, tau, start), "LinalgHouseholderProductBackward0", (input, tau))
 
 
 # --- singular values ----------------------------------------------------------------------------------------------
@@ -296,7 +302,7 @@ def _skew(F: Any, matrices: Any) -> Any:
 
 _svd = op(
     "linalg_svd", lambda xp, A, /, full_matrices=True: tuple(xp.linalg.svd(A, full_matrices=full_matrices)),
-    results=("U", "S", "Vh"), result_promotions=("same", "real", "same"), requires="linalg", public=False,
+    results=("U", "S", "Vh"), result_promotions=("same", "real", "same"), by_columns=("U", "Vh"), requires="linalg", public=False,
     method=False, out=False, joint=_svd_grad,
 )  # fmt: skip
 
@@ -308,7 +314,7 @@ def _svdvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 _svdvals = op(
     "linalg_svdvals", lambda xp, A: xp.linalg.svdvals(A), promote="real", requires="linalg", public=False,
-    method=False, out=False, A=_svdvals_grad,
+    method=False, out=False, backward_name="LinalgSvdBackward0", A=_svdvals_grad,
 )  # fmt: skip
 
 
@@ -358,8 +364,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 def _hermitian(xp: Any, A: Any) -> Any:
     """Made Hermitian from the lower triangle."""
-    below = xp.matrix_transpose(xp.tril(A, k=-1))
-    return xp.tril(A) + (xp.conj(below) if xp.isdtype(A.dtype, "complex floating") else below)
+    return xp.tril(A) + adjoint(xp, xp.tril(A, k=-1))
 
 
 def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
@@ -372,7 +377,8 @@ def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
 
 _eigh = op(
     "linalg_eigh", lambda xp, A: tuple(xp.linalg.eigh(_hermitian(xp, A))), results=("eigenvalues", "eigenvectors"),
-    result_promotions=("real", "same"), requires="linalg", public=False, method=False, out=False, joint=_eigh_grad,
+    result_promotions=("real", "same"), by_columns=("eigenvectors",), requires="linalg", public=False, method=False, out=False,
+    joint=_eigh_grad,
 )  # fmt: skip
 
 
@@ -383,7 +389,7 @@ def _eigvalsh_grad(F: Any, g: Any, A: Any) -> Any:
 
 _eigvalsh = op(
     "linalg_eigvalsh", lambda xp, A: xp.linalg.eigvalsh(_hermitian(xp, A)), promote="real", requires="linalg",
-    public=False, method=False, out=False, A=_eigvalsh_grad,
+    public=False, method=False, out=False, backward_name="LinalgEighBackward0", A=_eigvalsh_grad,
 )  # fmt: skip
 
 
@@ -441,11 +447,11 @@ def _eigvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 _eig = op(
     "linalg_eig", lambda xp, A: tuple(xp.linalg.eig(A)), promote="complex", results=("eigenvalues", "eigenvectors"),
-    requires="linalg.eig", public=False, method=False, out=False, joint=_eig_grad,
+    by_columns=("eigenvectors",), requires="linalg.eig", public=False, method=False, out=False, joint=_eig_grad,
 )  # fmt: skip
 _eigvals = op(
     "linalg_eigvals", lambda xp, A: xp.linalg.eig(A)[0], promote="complex",
-    requires="linalg.eig", public=False, method=False, out=False, A=_eigvals_grad,
+    requires="linalg.eig", public=False, method=False, out=False, backward_name="LinalgEigBackward0", A=_eigvals_grad,
 )  # fmt: skip
 
 

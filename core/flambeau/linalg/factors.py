@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import op
 from ..return_types import make
@@ -41,7 +42,10 @@ def _substitute(xp: Any, A: Any, B: Any, unitriangular: bool) -> Any:
     return xp.concat(rows, axis=-2) if rows else B
 
 
-def solve_triangular_forward(xp: Any, A: Any, B: Any, /, upper: bool, unitriangular: bool = False) -> Any:
+def solve_triangular_forward(xp: Any, A: Any, B: Any, /, upper: bool, unitriangular: bool = False, left: bool = True) -> Any:
+    if not left:
+        A, B = xp.matrix_transpose(A), xp.matrix_transpose(B)
+        return xp.matrix_transpose(solve_triangular_forward(xp, A, B, not upper, unitriangular))
     if not upper:
         return solve_lower(xp, A, B, unitriangular)
     flipped = solve_lower(xp, xp.flip(A, axis=(-2, -1)), xp.flip(B, axis=-2), unitriangular)
@@ -53,14 +57,19 @@ def _in_triangle(F: Any, A: Any, upper: bool, unitriangular: bool) -> Any:
     return F.triu(A, edge) if upper else F.tril(A, -edge)
 
 
-def _solve_triangular_grad(F: Any, g: Any, A: Any, out: Any, upper: bool, unitriangular: bool, needs: Any) -> Any:
-    for_B = F.linalg_solve_triangular(F.mH_(A), g, not upper, unitriangular)
-    return _in_triangle(F, -F.mm(for_B, F.mH_(out)), upper, unitriangular) if needs[0] else None, for_B
+def _solve_triangular_grad(
+    F: Any, g: Any, A: Any, out: Any, upper: bool, unitriangular: bool, left: bool, needs: Any
+) -> Any:
+    for_B = F.linalg_solve_triangular(F.mH_(A), g, not upper, unitriangular, left)
+    if not needs[0]:
+        return None, for_B
+    for_A = F.mm(for_B, F.mH_(out)) if left else F.mm(F.mH_(out), for_B)
+    return _in_triangle(F, -for_A, upper, unitriangular), for_B
 
 
 triangular = op(
-    "linalg_solve_triangular", solve_triangular_forward, promote="match", public=False, method=False, out=False,
-    joint=_solve_triangular_grad,
+    "linalg_solve_triangular", solve_triangular_forward, promote="match", by_columns=("out",), public=False, method=False,
+    out=False, joint=_solve_triangular_grad,
 )  # fmt: skip
 
 
@@ -85,9 +94,7 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
         common = dtypes.promote_types(input.dtype, B.dtype)
         input, B = input.to(common), B.to(common)
     input, B = broadcast_matrices(input, B)
-    if left:
-        return triangular(input, B, upper, unitriangular)
-    return triangular(input.mT, B.mT, not upper, unitriangular).mT
+    return triangular(input, B, upper, unitriangular, left)
 
 
 def _check_solvable(name: str, A: Tensor, B: Tensor, left: bool) -> None:
@@ -178,12 +185,12 @@ def _lu_grad(F: Any, g: Any, out: Any) -> Any:
         in_U = in_U - F.mm(F.mH_(L2), gL2)
     inner = F.tril(in_L, -1) + F.triu(in_U)
     # each block of the gradient is L^-H (...) U^-H, where the blocks beside the square ones lack one of the two factors
-    left = F.linalg_solve_triangular(F.mH_(L1), inner, True, True)
-    made = F.mH_(F.linalg_solve_triangular(U1, F.mH_(left), True, False))
+    half = F.linalg_solve_triangular(F.mH_(L1), inner, True, True)
+    made = F.linalg_solve_triangular(F.mH_(U1), half, False, False, False)
     if columns > rows:
         made = F.cat([made, F.linalg_solve_triangular(F.mH_(L1), gU2, True, True)], len(g.shape) - 1)
     if rows > columns:
-        made = F.cat([made, F.mH_(F.linalg_solve_triangular(U1, F.mH_(gL2), True, False))], len(g.shape) - 2)
+        made = F.cat([made, F.linalg_solve_triangular(F.mH_(U1), gL2, False, False, False)], len(g.shape) - 2)
     return (F.mm(F.permutation_matrix(LU, pivots, rows), made),)
 
 
@@ -198,7 +205,7 @@ def _unit_lower_h(F: Any, L: Any) -> Any:
 
 _lu_factor = op(
     "linalg_lu_factor_ex", lambda xp, A: lu_arrays(xp, A), results=("LU", "pivots", "info"),
-    result_promotions=("same", "index", "index"), public=False, method=False, out=False, joint=_lu_grad,
+    result_promotions=("same", "index", "index"), by_columns=("LU",), public=False, method=False, out=False, joint=_lu_grad,
 )  # fmt: skip
 _LUFactor, _LUFactorEx = make("linalg_lu_factor", ("LU", "pivots")), make("linalg_lu_factor_ex", ("LU", "pivots", "info"))
 _LU = make("linalg_lu", ("P", "L", "U"))
@@ -282,14 +289,17 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if LU.shape[:-1] != pivots.shape:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     _check_solvable(name, LU, B, left)
-    if not left:  # X A = B is A^H X^H = B^H
-        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+    # X A = B is A^H X^H = B^H
+    made = _lu_solution(LU, pivots, B, adjoint) if left else _lu_solution(LU, pivots, B.mH, not adjoint).mH
+    return gathered(made, "LinalgLuSolveBackward0", (LU, B))
+
+
+def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     P = permutation(LU.detach(), pivots.long(), LU.shape[-1])
     if adjoint:
-        made = _solve(LU.mH, B, upper=False)
-        return P @ _solve(LU.mH, made, upper=True, unitriangular=True)
-    made = _solve(LU, P.mT @ B, upper=False, unitriangular=True)
-    return _solve(LU, made, upper=True)
+        made = _solve(LU.mH, _solve(LU.mH, B, upper=False), upper=True, unitriangular=True)
+        return (made.mT @ P.mT).mT  # which is P @ made, by columns
+    return _solve(LU, _solve(LU, P.mT @ B, upper=False, unitriangular=True), upper=True)
 
 
 def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Tensor:
@@ -303,12 +313,12 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 # Not in the array API: where a backend has no kernel, and its library no such function, the CPU computes.
 _ldl_factor = op(
     "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: xp.linalg.ldl_factor_ex(A, hermitian),
-    results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), requires="linalg.ldl_factor_ex",
-    public=False, method=False, out=False,
+    results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), by_columns=("LD",),
+    requires="linalg.ldl_factor_ex", public=False, method=False, out=False,
 )  # fmt: skip
 _ldl_solve = op(
     "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: xp.linalg.ldl_solve(LD, B, pivots, hermitian),
-    apart=("pivots",), promote="match", requires="linalg.ldl_solve", public=False, method=False, out=False,
+    apart=("pivots",), promote="match", by_columns=("out",), requires="linalg.ldl_solve", public=False, method=False, out=False,
 )  # fmt: skip
 _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("linalg_ldl_factor_ex", ("LD", "pivots", "info"))
 

@@ -8,10 +8,12 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import PUBLIC, op
 from ..ops import views
 from ..ops.standard import extremes
+from ..settings import contiguous_format
 from .checks import check_floating, check_square
 from .solves import inv
 
@@ -50,7 +52,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given[0]} and {given[1]}")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {other.dtype.legacy_name}")
-    return input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)
+    made = input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)
+    return gathered(made, "LinalgCrossBackward0", (input, other))
 
 
 @with_out
@@ -165,6 +168,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     check_square("linalg.matrix_power", input)
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+    if n == 1:
+        return input.clone(memory_format=contiguous_format)
     if n < 0:
         input, n = inv(input), -n
     if n == 0:
@@ -176,7 +181,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
             made = square if made is None else made @ square
         n >>= 1
         square = square @ square if n else square
-    return made.clone() if made is input else made  # type: ignore[return-value]  # the loop runs at least once
+    return made  # type: ignore[return-value]  # the loop runs at least once
 
 
 # Coefficients of the Pade approximant of order 13, and the norm up to which it is exact in float64:

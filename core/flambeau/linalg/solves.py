@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import composite, op
 from ..return_types import make
@@ -54,7 +55,7 @@ def _solve_grad(F: Any, g: Any, A: Any, out: Any, needs: Any) -> Any:
 
 _solve = op(
     "linalg_solve_ex", _solve_forward, promote="match", results=("result", "info"), result_promotions=("same", "index"),
-    requires="linalg", public=False, method=False, out=False, joint=_solve_grad,
+    by_columns=("result",), requires="linalg", public=False, method=False, out=False, joint=_solve_grad,
 )  # fmt: skip
 
 
@@ -69,8 +70,8 @@ def _inv_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _inv = op(
-    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), requires="linalg",
-    public=False, method=False, out=False, joint=_inv_grad,
+    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), by_columns=("inverse",),
+    requires="linalg", public=False, method=False, out=False, joint=_inv_grad,
 )  # fmt: skip
 _SolveEx, _InvEx = make("linalg_solve_ex", ("result", "info")), make("linalg_inv_ex", ("inverse", "info"))
 
@@ -80,6 +81,7 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     promote_square(name, A)
     check_same_dtype(name, A, B)
     is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    given = A, B
     if is_vector:
         if not left:
             raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this "
@@ -93,8 +95,9 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
                            f"{b[-2]}x{b[-1]})")
     A, B = broadcast_matrices(A, B)
     result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
-    result = result if left else result.mT
-    return (result.squeeze(-1) if is_vector else result), info
+    if is_vector or not left:
+        result = gathered(result.squeeze(-1) if is_vector else result.mT, "LinalgSolveExBackward0", given)
+    return result, info
 
 
 @with_out
@@ -356,7 +359,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     rows, columns = input.shape[-2:]
     relative = max(rows, columns) * dtypes.finfo(input.dtype).eps if rcond is None else rcond
     one, other = broadcast_matrices(input, right)
-    solution = pinv(one, rcond=relative) @ other
+    solution = (other.mT @ pinv(one, rcond=relative).mT).mT  # the product by columns
     S = svd(input.detach(), full_matrices=False).S
     rank = (relative * S[..., :1] < S).sum(-1)
     real, empty = S.dtype, S.new_empty(0)
@@ -365,7 +368,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
         residuals = ((one @ solution - other).abs() ** 2).sum(-2).to(real)
         residuals = residuals.squeeze(-1) if is_vector else residuals
     return _Lstsq((
-        solution.squeeze(-1) if is_vector else solution,
+        gathered(solution.squeeze(-1) if is_vector else solution, "LinalgLstsqBackward0", (input, b)),
         residuals,
         rank.new_empty(0) if driver == "gels" else rank,
         S if driver in ("gelsd", "gelss") else empty,

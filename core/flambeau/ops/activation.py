@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
 from .error_function import erf_forward
@@ -83,7 +83,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     shape = (1, -1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else (1,) * input.ndim
-    return _prelu(input, weight.reshape(shape))
+    return _prelu(input, weight if input.ndim == weight.ndim == 1 else weight.reshape(shape))
 
 
 def rrelu(
@@ -93,7 +93,7 @@ def rrelu(
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
     if not training:
-        return leaky_relu(input, (lower + upper) / 2)
+        return gathered(leaky_relu(input, (lower + upper) / 2), "RreluWithNoiseBackward0", (input,))
     drawn = input.detach().new_ones(input.shape)
     negative = input.detach() <= 0
     count = int(negative.sum())
@@ -353,7 +353,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
     value, gate = input.chunk(2, dim)
-    return shown_as(value * sigmoid(gate), "GluBackward0")
+    return gathered(value * sigmoid(gate), "GluBackward0", (input,))
 
 
 # --- in place -----------------------------------------------------------------------------------------------------

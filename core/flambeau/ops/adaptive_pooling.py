@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
+from ..autograd.unfolding import gathered
 from ..creation import tensor
 from ..op import composite
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
@@ -60,10 +61,13 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     if sizes == (1,) * n:
         return input.mean(tuple(range(-n, 0)), keepdim=True)
     steps = _whole_steps(given, sizes)
-    if steps:
-        return _AVG_POOLS[n](input, tuple(steps))
-    for dim, (length, size) in enumerate(zip(given, sizes, strict=True), input.ndim - n):
-        input = (input.transpose(dim, -1) @ _averaging(input, length, size)).transpose(dim, -1)
+    made = _AVG_POOLS[n](input, tuple(steps)) if steps else _averages(n, input, sizes)
+    return gathered(made, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else made
+
+
+def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
+    for dim, size in enumerate(sizes, input.ndim - n):
+        input = (input.transpose(dim, -1) @ _averaging(input, input.shape[dim], size)).transpose(dim, -1)
     return input
 
 
@@ -85,16 +89,21 @@ def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: b
     """Maxima of windows over the last ``n`` dimensions and, if asked for, where in them (flattened) they are."""
     sizes = _target(f"adaptive_max_pool{n}d", n, input, output_size)
     steps = _whole_steps(input.shape[-n:], sizes)
-    if steps:
-        return max_pool(n, input, tuple(steps), return_indices=return_indices)
+    found = max_pool(n, input, tuple(steps), return_indices=return_indices) if steps else _maxima(n, input, sizes)
+    made = found[0] if isinstance(found, tuple) else found
+    if n > 1:
+        gathered(made, f"AdaptiveMaxPool{n}DBackward0", (input,))
+    return found if return_indices else made
+
+
+def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     positions = []
     for length, size in zip(input.shape[-n:], sizes, strict=True):
         windows = _windows(length, size)
         longest = max((stop - start for start, stop in windows), default=1)
         rows = [[min(start + i, stop - 1) for i in range(longest)] for start, stop in windows]
         positions.append(tensor(rows, dtype=dtypes.int64, device=input.device).reshape(size, longest))
-    made, indices = max_of_windows(input, positions)
-    return (made, indices) if return_indices else made
+    return max_of_windows(input, positions)
 
 
 def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,8 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
-from ..dispatch import result_dtype
+from ..autograd.unfolding import gathered
+from ..dispatch import require_tensors, result_dtype
 from ..op import can_operate, composite, op
 
 _add = op(
@@ -103,7 +104,7 @@ _div = op(
 
 floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
-    promote="arithmetic", inplace=True, dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
+    promote="arithmetic", takes="real numbers", inplace=True, dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
     doc="The quotient rounded towards minus infinity.", backward_name="DivBackward1",
     input=lambda F, g: g * 0,
     other=lambda F, g: g * 0,
@@ -140,14 +141,15 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 _trunc_divide = op(
-    "trunc_divide", _trunc_divide_forward, promote="arithmetic", public=False, method=False, backward_name="DivBackward1",
+    "trunc_divide", _trunc_divide_forward, promote="arithmetic", takes="real numbers", public=False, method=False,
+    backward_name="DivBackward1",
     input=lambda F, g: g * 0,
     other=lambda F, g: g * 0,
 )  # fmt: skip
 
 remainder = op(
     "remainder", lambda xp, input, other: xp.remainder(input, other),
-    promote="arithmetic", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
+    promote="arithmetic", takes="real numbers", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
     doc="The remainder of floor division: of the sign of ``other``.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.floor_divide(input, other),
@@ -161,7 +163,7 @@ def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 fmod = op(
-    "fmod", _fmod_forward, promote="arithmetic", inplace=True,
+    "fmod", _fmod_forward, promote="arithmetic", scalars=("other",), takes="real numbers", inplace=True,
     doc="The remainder of truncating division: of the sign of ``input``.",
     input=lambda F, g: g,
     other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
@@ -206,7 +208,17 @@ _pow_scalar = op(
 )  # fmt: skip
 
 
-@composite(inplace=True, out=True, dunders=("__pow__",))
+def __pow__(input: Any, exponent: Any) -> Tensor:
+    if isinstance(input, Tensor) and type(exponent) in input._kind.scalars:
+        if input._kind.dtype.category == dtypes.INTEGER and exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return _pow_scalar(input, exponent)
+    if not can_operate(exponent):
+        return NotImplemented
+    return shown_as(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
+
+
+@composite(inplace=True, out=True)
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input`` to the power of ``exponent``; either may be a Python number.
 
@@ -217,13 +229,10 @@ def pow(input: Any, exponent: Any) -> Tensor:
     >>> torch.tensor([1.0, 2.0]) ** 2
     tensor([1., 4.])
     """
-    if isinstance(input, Tensor) and type(exponent) in input._kind.scalars:
-        if input._kind.dtype.category == dtypes.INTEGER and exponent < 0:
-            raise RuntimeError("Integers to negative integer powers are not allowed.")
-        return _pow_scalar(input, exponent)
-    if not can_operate(exponent):
-        return NotImplemented  # type: ignore[no-any-return]  # for the operator
-    return shown_as(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
+    made = __pow__(input, exponent)
+    if made is NotImplemented:
+        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
+    return made
 
 
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
@@ -234,7 +243,7 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
     return shown_as(_pow(other, self), "PowBackward2")
 
 
-attach(__rtruediv__=__rtruediv__, __rdiv__=__rtruediv__, __rpow__=__rpow__)
+attach(__rtruediv__=__rtruediv__, __rdiv__=__rtruediv__, __pow__=__pow__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 
 
@@ -275,7 +284,8 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
     """
     if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
-    return shown_as(input + (tensor1 if value == 1 else tensor1 * value) * tensor2, "AddcmulBackward0")
+    made = input + (tensor1 if value == 1 else tensor1 * value) * tensor2
+    return gathered(made, "AddcmulBackward0", (input, tensor1, tensor2))
 
 
 @composite(inplace=True, out=True)
@@ -283,12 +293,14 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
     """``input + value * tensor1 / tensor2``."""
     if args:
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
+    require_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
     if not any(each.is_floating_point() or each.is_complex() for each in (tensor1, tensor2)):
         raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
                            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
                            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
                            "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
-    return shown_as(input + (tensor1 if value == 1 else tensor1 * value) / tensor2, "AddcdivBackward0")
+    made = input + (tensor1 if value == 1 else tensor1 * value) / tensor2
+    return gathered(made, "AddcdivBackward0", (input, tensor1, tensor2))
 
 
 _lerp = op(

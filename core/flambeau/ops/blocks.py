@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..autograd.node import shown_as
-from ..creation import _finish, _offered_to_modes, arange, zeros
+from ..autograd.unfolding import gathered
+from ..creation import _finish, _offered_to_modes, arange, tensor, zeros
 from ..op import PUBLIC, composite
 from ..settings import warn_once
 from .joining import cat, stack
@@ -241,7 +242,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return shown_as(input.diagonal(diagonal).clone(), "DiagonalBackward0_copy")
+    return gathered(input.diagonal(diagonal).clone(), "DiagonalBackward0_copy", (input,))
 
 
 @composite
@@ -310,11 +311,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
     if any(each < 0 for each in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
-    parts, rest = [], indices.long()
-    for length in reversed(shape):
-        parts.append(rest % length)
-        rest = rest // length
-    return tuple(reversed(parts))
+    if not shape:
+        return ()
+    steps = tensor([math.prod(shape[dim + 1 :]) for dim in range(len(shape))], device=indices.device)
+    return (indices.long().unsqueeze(-1) // steps % tensor(shape, device=indices.device)).unbind(-1)
 
 
 @composite(method=False)

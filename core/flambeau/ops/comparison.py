@@ -7,14 +7,15 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..autograd.node import shown_as
-from ..dispatch import require_tensors, result_dtype
+from ..autograd.unfolding import gathered
+from ..dispatch import require_operands, require_tensors, result_dtype
 from ..op import composite, op
 from ..scalars import converted
 
 
-def _compare(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
-    return op(name, forward, promote="compare", inplace=True, aliases=aliases, dunders=(f"__{name}__",), doc=doc)
+def _compare(name: str, forward: Any, doc: str, *aliases: str, takes: str = "real") -> Callable[..., Tensor]:
+    return op(name, forward, promote="compare", scalars=("other",), takes=takes, inplace=True, aliases=aliases,
+              dunders=(f"__{name}__",), doc=doc)  # fmt: skip
 
 
 def _ordered(xp: Any, array: Any) -> Any:
@@ -22,8 +23,8 @@ def _ordered(xp: Any, array: Any) -> Any:
     return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
 
 
-eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "``input == other``, element by element.")
-ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "``input != other``.", "not_equal")
+eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "``input == other``, element by element.", takes="all")
+ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "``input != other``.", "not_equal", takes="all")
 lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "``input < other``.", "less")
 le = _compare(
     "le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "``input <= other``.", "less_equal"
@@ -47,14 +48,26 @@ def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
 
+def refuse_complex(name: str) -> Callable[..., None]:
+    """The check of a function that knows no order of complex numbers."""
+
+    def check(*tensors: Any) -> None:
+        if any(isinstance(each, Tensor) and each.is_complex() for each in tensors):
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
+
+    return check
+
+
 maximum = op(
-    "maximum", lambda xp, input, other: xp.maximum(input, other), promote="arithmetic",
+    "maximum", lambda xp, input, other: xp.maximum(input, other), promote="arithmetic", scalars=False, takes="real",
+    check=refuse_complex("maximum"),
     doc="The larger of the two, element by element; NaN where either is.",
     input=lambda F, g, input, other: _share(F, g, input > other, input == other),
     other=lambda F, g, input, other: _share(F, g, other > input, input == other),
 )  # fmt: skip
 minimum = op(
-    "minimum", lambda xp, input, other: xp.minimum(input, other), promote="arithmetic",
+    "minimum", lambda xp, input, other: xp.minimum(input, other), promote="arithmetic", scalars=False, takes="real",
+    check=refuse_complex("minimum"),
     doc="The smaller of the two, element by element; NaN where either is.",
     input=lambda F, g, input, other: _share(F, g, input < other, input == other),
     other=lambda F, g, input, other: _share(F, g, other < input, input == other),
@@ -74,8 +87,13 @@ _where = op(
 
 
 def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    require_tensors("where", condition=condition)
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        given = type(other if input is None else input).__name__
+        raise TypeError(f"where() received an invalid combination of arguments - got (Tensor, {given}); it takes the condition "
+                        "alone, or the condition and two choices")  # fmt: skip
     if condition.dtype is dtypes.uint8:
         condition = condition.bool()
     if condition.dtype is not dtypes.bool_:
@@ -117,7 +135,7 @@ def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 _clamp = op(
-    "clamp", _clamp_forward, public=False, method=False, backward_name="ClampBackward1",
+    "clamp", _clamp_forward, takes="real numbers", public=False, method=False, backward_name="ClampBackward1",
     input=_inside,
 )  # fmt: skip
 
@@ -134,8 +152,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         made = input if min is None else maximum(input, min)
-        return shown_as(made if max is None else minimum(made, max), "ClampBackward0")
+        bounds = [each if isinstance(each, Tensor) else None for each in (min, max)]
+        return gathered(made if max is None else minimum(made, max), "ClampBackward0", (input, *bounds))
     bounds = [each for each in (min, max) if each is not None]
+    require_operands("clamp", **{name: each for name, each in (("min", min), ("max", max)) if each is not None})
     if input.dtype.category == dtypes.COMPLEX or any(isinstance(each, complex) for each in bounds):
         raise NotImplementedError("clamp is not supported for complex types")
     if not all(type(each) in input._kind.scalars for each in bounds):
@@ -148,14 +168,14 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 @composite(inplace=True, out=True, grad_fn="ClampMinBackward0")
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least ``min``."""
-    require_tensors("clamp_min", input=input)
+    require_operands("clamp_min", min=min)
     return clamp(input, min=min)
 
 
 @composite(inplace=True, out=True, grad_fn="ClampMaxBackward0")
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most ``max``."""
-    require_tensors("clamp_max", input=input)
+    require_operands("clamp_max", max=max)
     return clamp(input, max=max)
 
 
@@ -180,20 +200,22 @@ logical_not = op(
 )  # fmt: skip
 
 
-def _bits(name: str, forward: Any, operator: str, doc: str) -> Callable[..., Tensor]:
+def _bits(name: str, forward: Any, operator: str, doc: str, takes: str = "whole") -> Callable[..., Tensor]:
     dunders = (f"__{operator}__", f"__r{operator}__", f"__i{operator}__")
-    return op(name, forward, promote="arithmetic", inplace=True, dunders=dunders, doc=doc)
+    return op(name, forward, promote="arithmetic", takes=takes, inplace=True, dunders=dunders, doc=doc)
 
 
 bitwise_and = _bits("bitwise_and", lambda xp, input, other: xp.bitwise_and(input, other), "and", "The bits set in both.")
 bitwise_or = _bits("bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "The bits set in either.")
 bitwise_xor = _bits("bitwise_xor", lambda xp, input, other: xp.bitwise_xor(input, other), "xor", "The bits set in one only.")
 bitwise_left_shift = _bits(
-    "bitwise_left_shift", lambda xp, input, other: xp.bitwise_left_shift(input, other), "lshift", "``input << other``.")
+    "bitwise_left_shift", lambda xp, input, other: xp.bitwise_left_shift(input, other), "lshift", "``input << other``.",
+    takes="integers")  # fmt: skip
 bitwise_right_shift = _bits(
-    "bitwise_right_shift", lambda xp, input, other: xp.bitwise_right_shift(input, other), "rshift", "``input >> other``.")
+    "bitwise_right_shift", lambda xp, input, other: xp.bitwise_right_shift(input, other), "rshift", "``input >> other``.",
+    takes="integers")  # fmt: skip
 bitwise_not = op(
-    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), inplace=True, dunders=("__invert__",),
+    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), takes="whole", inplace=True, dunders=("__invert__",),
     doc="Every bit inverted; for bool, logical not.",
 )  # fmt: skip
 
@@ -204,6 +226,7 @@ bitwise_not = op(
 @composite
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
+    require_tensors("equal", input=input, other=other)
     if input.shape != other.shape:
         return False
     return bool((input == other).all())

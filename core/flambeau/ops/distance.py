@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._tensor import Tensor
+from ..autograd.node import shown_as
 from ..creation import arange
 from ..dispatch import broadcast_shapes
 from ..op import composite
@@ -13,7 +14,7 @@ from .reductions import _vector_norm as vector_norm
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
 
-@composite(method=False, grad_fn="NormBackward1")
+@composite(method=False)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` over the last dimension.
 
@@ -21,10 +22,10 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
-    return vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim)
+    return shown_as(vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
 
 
-@composite(method=False, grad_fn="SumBackward1")
+@composite(method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along ``dim``; lengths count as at least ``eps``.
 

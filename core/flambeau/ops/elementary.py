@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ..dispatch import require_tensors
 from ..op import composite, op
 from ..return_types import make
+from .comparison import refuse_complex
 from .precision import in_double
 
 __all__: list[str] = []
@@ -36,7 +37,8 @@ def _square_of_hypot(F: Any, input: Any, other: Any) -> Any:
 
 
 hypot = op(
-    "hypot", lambda xp, input, other: xp.hypot(input, other), promote="arithmetic", scalars=False, inplace=True,
+    "hypot", lambda xp, input, other: xp.hypot(input, other), promote="arithmetic", scalars=False, takes="floating",
+    inplace=True,
     doc="``sqrt(input**2 + other**2)``, without overflow on the way.",
     input=lambda F, g, input, out: g * (input / out),
     other=lambda F, g, other, out: g * (other / out),
@@ -87,13 +89,15 @@ sinc = op(
 # --- signs and neighbours -----------------------------------------------------------------------------------------
 
 copysign = op(
-    "copysign", lambda xp, input, other: xp.copysign(input, other), promote="float", inplace=True,
+    "copysign", lambda xp, input, other: xp.copysign(input, other), promote="float", scalars=("other",), takes="real",
+    inplace=True,
     doc="The absolute value of ``input`` with the sign of ``other``, minus zero's included.",
     input=lambda F, g, input, out: g * F.where(input == 0, 0.0, out / F.where(input == 0, 1.0, input)),
     other=lambda F, g: g * 0,
 )  # fmt: skip
 nextafter = op(
-    "nextafter", lambda xp, input, other: xp.nextafter(input, other), promote="arithmetic", scalars=False, inplace=True,
+    "nextafter", lambda xp, input, other: xp.nextafter(input, other), promote="arithmetic", scalars=False,
+    takes="floating", inplace=True,
     doc="The next number that the dtype can hold, from ``input`` towards ``other``.",
     input=lambda F, g: g,
     other=lambda F, g: g * 0,
@@ -152,7 +156,7 @@ def _ignoring_nan(name: str, preferred: str, other_name: str) -> Any:
         return (input >= other if name == "fmax" else input <= other) | (other != other)
 
     return op(
-        name, forward, promote="arithmetic",
+        name, forward, promote="arithmetic", scalars=False, takes="real", check=refuse_complex(name),
         doc=f"The {other_name} of the two, element by element; where one is NaN, the other.",
         input=lambda F, g, input, other: F.masked(g, takes_input(input, other)),
         other=lambda F, g, input, other: F.masked(g, ~takes_input(input, other)),
@@ -176,22 +180,14 @@ def _lcm_forward(xp: Any, input: Any, other: Any) -> Any:
     return xp.abs(input // xp.where(divisor == 0, 1, divisor) * other)
 
 
-def _of_integers(name: str, forward: Any, doc: str) -> Any:
-    record = op(name, forward, promote="arithmetic", public=False, method=False)
-
-    def function(input: Tensor, other: Tensor) -> Tensor:
-        for each in (input, other):
-            if isinstance(each, Tensor) and each._kind.dtype.category != dtypes.INTEGER:
-                raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{each.dtype.legacy_name}'")
-        return record(input, other)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return composite(inplace=True, out=True)(function)
-
-
-gcd = _of_integers("gcd", _gcd_forward, "The greatest common divisor of integers; that of 0 and 0 is 0.")
-lcm = _of_integers("lcm", _lcm_forward, "The least common multiple of integers; 0 where either is 0.")
+gcd = op(
+    "gcd", lambda xp, input, other: _gcd_forward(xp, input, other), promote="arithmetic", scalars=False, takes="integers",
+    inplace=True, doc="The greatest common divisor of integers; that of 0 and 0 is 0.",
+)  # fmt: skip
+lcm = op(
+    "lcm", lambda xp, input, other: _lcm_forward(xp, input, other), promote="arithmetic", scalars=False, takes="integers",
+    inplace=True, doc="The least common multiple of integers; 0 where either is 0.",
+)  # fmt: skip
 
 # --- logarithms ---------------------------------------------------------------------------------------------------
 
@@ -209,7 +205,7 @@ def _logaddexp2_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 logaddexp = op(
-    "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other), promote="float", scalars=False,
+    "logaddexp", lambda xp, input, other: logaddexp_forward(xp, input, other), promote="float", scalars=False, takes="inexact",
     doc="""``log(exp(input) + exp(other))``, without overflow on the way.
 
     >>> import flambeau as torch
@@ -220,7 +216,7 @@ logaddexp = op(
     other=lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
 )  # fmt: skip
 logaddexp2 = op(
-    "logaddexp2", _logaddexp2_forward, promote="float", scalars=False,
+    "logaddexp2", _logaddexp2_forward, promote="float", scalars=False, takes="inexact",
     doc="``log2(2**input + 2**other)``, without overflow on the way.",
     input=lambda F, g, input, other: g / (1 + F.exp2(other - input)),
     other=lambda F, g, input, other: g / (1 + F.exp2(input - other)),
@@ -236,7 +232,7 @@ def _product_with(log: str) -> Callable[..., Any]:
 
 
 xlogy = op(
-    "xlogy", _product_with("log"), promote="float", inplace=True,
+    "xlogy", _product_with("log"), promote="float", takes="real", inplace=True,
     doc="""``input * log(other)``, and 0 where ``input`` is 0, unless ``other`` is NaN.
 
     >>> import flambeau as torch
@@ -248,7 +244,7 @@ xlogy = op(
     other=lambda F, g, input, other: g * input / other,
 )  # fmt: skip
 xlog1py = op(
-    "special_xlog1py", _product_with("log1p"), promote="float", public=False, method=False,
+    "special_xlog1py", _product_with("log1p"), promote="float", takes="real", public=False, method=False,
     doc="``input * log1p(other)``, and 0 where ``input`` is 0, unless ``other`` is NaN.",
     input=lambda F, g, input, other: (
         F.masked(g, (input != 0) | (other > -1)) * F.log1p(F.where((input == 0) & (other <= -1), 0.0, other))),
@@ -273,7 +269,7 @@ def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
 
 
 logit = op(
-    "logit", _logit_forward, promote="float", inplace=True,
+    "logit", _logit_forward, promote="float", takes="real", inplace=True,
     doc="""``log(x / (1 - x))``, the inverse of sigmoid; with ``eps``, of the element brought into ``[eps, 1 - eps]``.
 
     >>> import flambeau as torch

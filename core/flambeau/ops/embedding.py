@@ -7,6 +7,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
+from ..autograd.unfolding import gathered
 from ..batching.loops import one_by_one
 from ..creation import arange, full, tensor, zeros
 from ..op import PUBLIC, op
@@ -106,11 +107,22 @@ def embedding_bag(
     padding_idx: int | None, scale_grad_by_freq: bool,
 ) -> Tensor:  # fmt: skip
     """The sum, mean or max of the rows of each bag; bag ``i`` starts at ``offsets[i]``.  Empty bags give zeros."""
+    if indices.dtype is not offsets.dtype:
+        common = dtypes.promote_types(indices.dtype, offsets.dtype)
+        indices, offsets = indices.to(common), offsets.to(common)
     _check_indices("embedding_bag", indices)
+    made = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
+    return gathered(made, "EmbeddingBagBackward0", (weight, per_sample_weights))
+
+
+def _bags(
+    weight: Tensor, indices: Tensor, offsets: Tensor, mode: str, per_sample_weights: Tensor | None, last_offset: bool,
+    padding_idx: int | None, scale_grad_by_freq: bool,
+) -> Tensor:  # fmt: skip
     bags, count = _bag_numbers(offsets, indices.shape[0], last_offset)
     if padding_idx is not None:
         bags = bags.masked_fill(indices == padding_idx, count)
-    rows = _embedding(weight, indices, -1, scale_grad_by_freq)
+    rows = _rows(weight, indices, scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     if mode == "max":
@@ -120,6 +132,16 @@ def embedding_bag(
         return total
     sizes = zeros(count + 1, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))
     return total / sizes[:count].clamp_min(1).unsqueeze(1)
+
+
+def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
+    try:
+        return _embedding(weight, indices, -1, scale_grad_by_freq)
+    except IndexError:
+        count = weight.shape[0]
+        place, value = next((i, each) for i, each in enumerate(indices.tolist()) if not 0 <= each < count)
+        raise RuntimeError(f"embedding_bag: Index {place} of input takes value {value} which is not in the valid range "
+                           f"[0, {count})") from None  # fmt: skip
 
 
 def check_offsets(offsets: Tensor, length: int) -> None:

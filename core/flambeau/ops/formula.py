@@ -6,21 +6,26 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["formula"]
+from ..op import RECORDED
+
+__all__ = ["FORMULAS", "formula"]
+
+FORMULAS: dict[str, Callable[..., Any]] = {}
 
 
 def formula(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of ``F`` for derivative rules to call, which a backend may replace by a kernel of the same name.
 
     A rule runs on raw arrays in a plain backward, where the kernel serves, and on Tensors in a differentiable one, where
-    the formula does, recorded operation by operation.  The kernel takes the same arguments without ``F``.
+    the formula does, recorded operation by operation.  The kernel takes the same arguments without ``F``, and so does
+    ``F``'s attribute of that name, which is the shorter way to it.
     """
     name = function.__name__
+    FORMULAS[name] = function
+    setattr(RECORDED, name, functools.partial(function, RECORDED))
 
     @functools.wraps(function)
     def compute(F: Any, *args: Any) -> Any:
-        kind = getattr(F, "_kind", None)
-        kernel = None if kind is None else kind.backend.all_kernels.get(name)
-        return function(F, *args) if kernel is None else kernel(*args)
+        return getattr(F, name)(*args)
 
     return compute

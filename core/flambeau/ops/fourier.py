@@ -14,14 +14,16 @@ from .._tensor import Tensor
 from ..op import composite, op
 from .views import wrap_dim
 
-__all__ = ["complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized"]
+__all__ = [
+    "FORWARD", "INVERSE", "complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized",
+]  # fmt: skip
 
-_FORWARD, _INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # ``norm`` by ``scale``
+FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # ``norm`` by ``scale``
 
 
 def scale_of(norm: str | None, forward: bool) -> int:
     """How a transform in this direction is normalised under ``norm``."""
-    names = _FORWARD if forward else _INVERSE
+    names = FORWARD if forward else INVERSE
     norm = "backward" if norm is None else norm
     if norm not in names:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
@@ -30,13 +32,13 @@ def scale_of(norm: str | None, forward: bool) -> int:
 
 def _c2c(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, forward: bool) -> Any:
     if forward:
-        return xp.fft.fftn(input, axes=dims, norm=_FORWARD[scale])
-    return xp.fft.ifftn(input, axes=dims, norm=_INVERSE[scale])
+        return xp.fft.fftn(input, axes=dims, norm=FORWARD[scale])
+    return xp.fft.ifftn(input, axes=dims, norm=INVERSE[scale])
 
 
 def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -> Any:
     sizes = (*(input.shape[each] for each in dims[:-1]), size)
-    return xp.fft.irfftn(input, s=sizes, axes=dims, norm=_INVERSE[scale])
+    return xp.fft.irfftn(input, s=sizes, axes=dims, norm=INVERSE[scale])
 
 
 def _c2r_grad(F: Any, g: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
@@ -49,6 +51,12 @@ def _doubled_inside(xp: Any, input: Any, /, dim: int, stop: int) -> Any:
     return xp.where((frequency > 0) & (frequency < stop), 2 * input, input)
 
 
+def _r2c(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, onesided: bool = True) -> Any:
+    if onesided:
+        return xp.fft.rfftn(input, axes=dims, norm=FORWARD[scale])
+    return xp.fft.fftn(xp.astype(input, xp.result_type(input.dtype, xp.complex64)), axes=dims, norm=FORWARD[scale])
+
+
 def _r2c_grad(F: Any, g: Any, input_shape: Any, dims: tuple[int, ...], scale: int) -> Any:
     return F.real(F.fft_c2c(F.pad_to(g, tuple(input_shape)), dims, scale, False))
 
@@ -58,8 +66,7 @@ complex_to_complex = op(
     input=lambda F, g, dims, scale, forward: F.fft_c2c(g, dims, scale, not forward),
 )  # fmt: skip
 real_to_complex = op(
-    "fft_r2c", lambda xp, input, /, dims, scale: xp.fft.rfftn(input, axes=dims, norm=_FORWARD[scale]), promote="complex",
-    requires="fft", public=False, method=False, out=False,
+    "fft_r2c", _r2c, promote="complex", requires="fft", public=False, method=False, out=False,
     input=_r2c_grad,
 )  # fmt: skip
 complex_to_real = op(

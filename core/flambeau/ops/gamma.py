@@ -130,7 +130,8 @@ digamma = op(
     input=lambda F, g, input: g * F.polygamma_of(input, 1),
 )  # fmt: skip
 zeta = op(
-    "special_zeta", lambda xp, input, other: zeta_forward(xp, input, other), promote="float", public=False, method=False,
+    "special_zeta", lambda xp, input, other: zeta_forward(xp, input, other), promote="float", takes="real", public=False,
+    method=False,
     doc="""Hurwitz's zeta function: the sum over ``k >= 0`` of ``(other + k)**-input``.
 
     >>> import flambeau as torch
@@ -150,7 +151,8 @@ def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
 
 
 _polygamma = op(
-    "polygamma_of", _polygamma_forward, promote="float", public=False, method=False, backward_name="PolygammaBackward0",
+    "polygamma_of", _polygamma_forward, promote="float", takes="real", public=False, method=False,
+    backward_name="PolygammaBackward0",
     input=lambda F, g, input, n: g * F.polygamma_of(input, n + 1),
 )  # fmt: skip
 
@@ -258,7 +260,8 @@ def _incomplete_slope(F: Any, g: Any, input: Any, other: Any) -> Any:
 
 
 gammainc = op(
-    "igamma", lambda xp, input, other: igamma_forward(xp, input, other), promote="arithmetic", scalars=False, inplace=True,
+    "igamma", lambda xp, input, other: igamma_forward(xp, input, other), promote="arithmetic", scalars=False,
+    takes="floating", inplace=True,
     doc="""The regularised lower incomplete gamma function: a gamma variable of shape ``input``'s chance to be below ``other``.
 
     >>> import flambeau as torch
@@ -268,7 +271,8 @@ gammainc = op(
     other=_incomplete_slope,
 )  # fmt: skip
 gammaincc = op(
-    "igammac", lambda xp, input, other: igammac_forward(xp, input, other), promote="arithmetic", scalars=False, inplace=True,
+    "igammac", lambda xp, input, other: igammac_forward(xp, input, other), promote="arithmetic", scalars=False,
+    takes="floating", inplace=True,
     doc="The regularised upper incomplete gamma function: ``1 - igamma``, accurate where that is small.",
     other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
 )  # fmt: skip

@@ -173,10 +173,13 @@ def _mask(value: bool, tensor: Tensor) -> Any:
     return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
 
 
+_INDICES = frozenset({dtypes.int64, dtypes.int32, dtypes.uint8, dtypes.bool_})
+
+
 def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) -> tuple[Any, bool, int]:
     """A tensor in an index: the raw item, whether it is advanced, and how many dimensions it uses."""
     category = item.dtype.category
-    if category > dtypes.INTEGER or item.dtype in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
+    if category > dtypes.INTEGER or (item.ndim and item.dtype not in _INDICES):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if item.dtype is dtypes.uint8:
         item = item.bool()
@@ -406,7 +409,7 @@ RECORDED.index = _indexed  # what derivative rules call, with the record's argum
 # --- by index along a dimension -----------------------------------------------------------------------------------
 
 
-def _check_index(name: str, index: Tensor, size: int) -> None:
+def _check_index_dtype(name: str, index: Tensor) -> None:
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
 
@@ -415,12 +418,26 @@ def _check_index(name: str, index: Tensor, size: int) -> None:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of ``dim`` at the positions in ``index`` (1-d); a copy."""
     dim = wrap_dim(dim, input.ndim)
-    _check_index("index_select", index, input.ndim)
+    _check_index_dtype("index_select", index)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
+    bad = out_of_range(input, dim, index)
+    if bad is not None:
+        raise (RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[1]}") if dim == 1 else
+               IndexError("index out of range in self"))  # fmt: skip
     if not input.ndim:
         return input.clone()
     return input[(slice(None),) * dim + (index.reshape(-1),)]
+
+
+def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
+    """An index that is no place in the dimension, if there is one.  Negative ones are none."""
+    if not index.numel():
+        return None
+    smallest, largest = index._kind.backend.extremes(index._array)
+    if smallest < 0:
+        return int(smallest)
+    return int(largest) if largest >= (input.shape[dim] if input.ndim else 1) else None
 
 
 def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
@@ -463,10 +480,9 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     dim = wrap_dim(dim, input.ndim)
     if not index.numel():
         return input.reshape(-1)[:0].reshape(index.shape)
-    if index.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
-    if not input.ndim or not index.ndim:
-        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)
+    _check_index_dtype("gather", index)
+    if input.ndim < 2 and index.ndim < 2 and not (input.ndim and index.ndim):
+        return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
     _check_gather("gather", input, dim, index)
     return _gather(input, index, dim)
 
@@ -478,9 +494,8 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         if each != dim and index.shape[each] > input.shape[each]:
             raise RuntimeError(f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger "
                                f"than self {list(input.shape)} apart from dimension {dim}")  # fmt: skip
-    smallest, largest = index._kind.backend.extremes(index._array) if index.numel() else (0, -1)
-    if smallest < 0 or largest >= input.shape[dim]:
-        bad = largest if largest >= input.shape[dim] else smallest
+    bad = out_of_range(input, dim, index)
+    if bad is not None:
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
 
 
@@ -522,6 +537,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     dim = wrap_dim(dim, input.ndim)
     if input.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    _check_index_dtype("scatter", index)
     if not input.ndim:
         return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
     _check_gather("scatter_add", input, dim, index)
@@ -560,7 +576,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where ``mask`` holds, in one dimension."""
     from .views import broadcast_tensors
 
-    if mask.dtype is not dtypes.bool_ and mask.dtype is not dtypes.uint8:
+    if mask.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     return input[mask]
@@ -581,4 +597,4 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         from ..creation import empty
 
         return empty((int(bool(input)), 0), dtype=dtypes.int64, device=input.device)
-    return stack(indices, 1)
+    return stack(indices).t()

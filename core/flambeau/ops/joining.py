@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
 from ..batching.loops import one_by_one
 from ..op import composite, op
 from ..settings import contiguous_format
@@ -44,6 +44,21 @@ def _sequence(name: str, tensors: Any) -> list[Any]:
     return list(tensors)
 
 
+def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
+    """Refuse tensors that cannot be joined along ``dim``."""
+    first = shapes[0]
+    before, after = first[:dim], first[dim + 1 :]
+    for position, shape in enumerate(shapes):
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        if shape[:dim] == before and shape[dim + 1 :] == after:
+            continue
+        for axis, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if a != b and axis != dim:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} "
+                                   f"for tensor number {position} in the list.")  # fmt: skip
+
+
 @composite(method=False, out=True, aliases=("concat", "concatenate"))
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
@@ -57,21 +72,15 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
             [1., 1.]])
     """
     given = _sequence("cat", tensors)
-    for position, each in enumerate(given):
-        if not each.ndim:
-            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    kept = [each for each in given if each._array.shape != (0,)] or given[:1]  # PyTorch lets empty 1-d tensors join anything
-    dim = wrap_dim(dim, kept[0].ndim)
-    first = kept[0]._array.shape
-    for position, each in enumerate(kept):
-        shape = each._array.shape
-        if len(shape) != len(first):
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
-        for axis, (a, b) in enumerate(zip(first, shape, strict=True)):
-            if a != b and axis != dim:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} "
-                                   f"for tensor number {position} in the list.")  # fmt: skip
-    return _cat(kept, dim=dim)
+    shapes = [each._array.shape for each in given]
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+    if (0,) in shapes:  # PyTorch lets empty 1-d tensors join anything
+        given = [each for each in given if each._array.shape != (0,)] or given[:1]
+        shapes = [each._array.shape for each in given]
+    dim = wrap_dim(dim, len(shapes[0]))
+    _check_sizes(shapes, dim)
+    return _cat(given, dim=dim)
 
 
 @composite(method=False, out=True)
@@ -102,7 +111,7 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
     tall = self.reshape([length for each in shape for length in (1, each)])
     wide = tall.expand(spread).clone(memory_format=contiguous_format)
-    return shown_as(wide.reshape([r * n for r, n in zip(repeats, shape, strict=True)]), "RepeatBackward0")
+    return gathered(wide.reshape([r * n for r, n in zip(repeats, shape, strict=True)]), "RepeatBackward0", (self,))
 
 
 attach(repeat=_repeat_method)
@@ -127,7 +136,7 @@ _flip = op(
 )  # fmt: skip
 
 
-@composite(method=False, grad_fn="FlipBackward0")
+@composite(method=False)
 def flip(input: Tensor, dims: Any) -> Tensor:
     """The elements in reverse order along ``dims``; a copy."""
     return _flip_method(input, dims)
@@ -137,7 +146,7 @@ def _flip_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
     given = tuple(wrap_dim(each, self.ndim) for each in sizes_given(dims, rest))
     if len(set(given)) != len(given):
         raise RuntimeError(f"dim {given[0]} appears multiple times in the list of dims")
-    return _flip(self, given).clone() if given else self.clone()
+    return gathered(_flip(self, given).clone() if given and self.ndim else self.clone(), "FlipBackward0", (self,))
 
 
 attach(flip=_flip_method)

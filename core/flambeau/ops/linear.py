@@ -7,7 +7,9 @@ from typing import Any
 
 from .. import overrides
 from .._tensor import Tensor
-from ..autograd.node import shown_as
+from ..autograd.engine import kind_of_edge, shape_of
+from ..autograd.node import Node, shown_as
+from ..autograd.unfolding import become, step
 from ..inplace import write_result
 from ..op import composite, op
 from .matrix import matmul
@@ -23,16 +25,48 @@ def _rows(F: Any, array: Any) -> Any:
 
 
 def _input_gradient(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
-    made = F.mm(_rows(F, g), F.conj(weight))
-    return made if len(input_shape) == 2 else F.reshape(made, input_shape)
+    return F.reshape(F.mm(_rows(F, g), F.conj(weight)), input_shape)
+
+
+def _unfold(node: Any) -> None:
+    """Into the product with the transposed weight and, where the input is no matrix, what makes it one and undoes that."""
+    bias, input, weight = node.edges
+    given, rows = node.input_shape, prod(node.input_shape[:-1])
+    columns = None if weight is None else _step_of(node, "TBackward0", 1, weight, shape_of(weight)[::-1], lambda F, g: F.t(g))
+    flat = input
+    if input is not None and len(given) != 2:
+        shape = rows, given[-1]
+        flat = _step_of(node, "ViewBackward0", 2, input, shape, lambda F, g: F.reshape(g, given))
+    edges = bias, flat, columns
+    if len(given) == 2:
+        become(node, "AddmmBackward0", edges, _product_rule)
+        return
+    shape = rows, node.shape[-1]
+    made = step(node, "AddmmBackward0", 0.5, edges, node.kind, shape, _product_rule, takes_saved=True)
+    become(node, "ViewBackward0", (made,), lambda node, F, g, unpack: (F.reshape(g, shape),))
+
+
+def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    bias, flat, columns = node.edges
+    for_input = None if flat is None else F.mm(g, F.conj(unpack(node.weight, node)))
+    for_weight = None if columns is None else F.t(F.mm(F.t(g), F.conj(_rows(F, unpack(node.input, node)))))
+    return g, for_input, for_weight
+
+
+def _step_of(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
+    """A step that only brings the gradient into another shape."""
+    return step(node, name, position, (edge,), kind_of_edge(edge), shape, lambda node, F, g, unpack: (function(F, g),))
 
 
 _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
     promote="accumulate", public=False, method=False, out=False, backward_name="AddmmBackward0",
-    bias=lambda F, g: g,
-    input=lambda F, g, weight, input_shape: _input_gradient(F, g, weight, input_shape),
-    weight=lambda F, g, input: F.mm(F.t(_rows(F, g)), F.conj(_rows(F, input))),
+    unfold=_unfold,
+    bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
+    input=lambda F, g, weight, input_shape: (
+        F.mm(g, F.conj(weight)) if len(input_shape) == 2 else _input_gradient(F, g, weight, input_shape)),
+    weight=lambda F, g, input: (
+        F.mm(F.t(g), F.conj(input)) if len(g.shape) == 2 else F.mm(F.t(_rows(F, g)), F.conj(_rows(F, input)))),
 )  # fmt: skip
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..dispatch import require_tensors
 from ..op import composite, op
 from ..return_types import make
-from ..settings import warn_once
+from ..settings import contiguous_format, warn_once
 from .matrix import _mm
 from .reductions import _vector_norm
 
@@ -76,6 +77,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 @composite(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions of both; a product where one has no dimension."""
+    require_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -105,6 +107,9 @@ def chain_matmul(*matrices: Any) -> Tensor:
     from ..linalg import multi_dot
 
     given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
+    for index, each in enumerate(given):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(each).__name__}")
     for each in given:
         if each.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {each.ndim}, expected 2 instead.")
@@ -202,7 +207,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
 # --- factorizations -----------------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="CholeskyBackward0")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor: :func:`torch.linalg.cholesky`."""
     from ..linalg.checks import check_square
@@ -282,8 +287,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         return _SVD((U, S, Vh.mH))
     rows, columns = input.shape[-2:]
     batch = input.shape[:-2]
-    zeros = (input.new_zeros((*batch, n, n)) for n in (rows, columns))
-    return _SVD((next(zeros), linalg.svdvals(input), next(zeros)))
+    U, Vh = (input.new_zeros((*batch, n, n)) for n in (rows, columns))
+    return _SVD((U, linalg.svdvals(input), Vh.mH))
 
 
 @composite(out=True)
@@ -305,7 +310,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     return householder_product(input, input2)
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="OrmqrBackward0")
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of ``input3`` with Q as :func:`torch.geqrf` returns it, in ``input`` and ``input2``.
 
@@ -324,7 +329,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
         raise RuntimeError(f"torch.ormqr: other.shape[{dim}] must be equal to input.shape[-2]")
     if left:
         return reflect(input, tau, other, adjoint=transpose)
-    return reflect(input, tau, other.mH, adjoint=not transpose).mH
+    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH  # type: ignore[no-any-return]  # a property
 
 
 # --- LU and triangular systems ------------------------------------------------------------------------------------
@@ -343,7 +348,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     return tuple(write_out(target, each) for target, each in zip(out, made, strict=True))
 
 
-@composite(out=True, grad_fn="LinalgLuSolveBackward0")
+@composite(out=True)
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of ``A X = input`` from the LU factorization of ``A``."""
     from .. import linalg
@@ -383,7 +388,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
     _refuse_dtype("triangular_solve_cpu", input)
     turned = A.mT if transpose else A
     made = solve_triangular(turned, input, upper=upper != transpose, unitriangular=unitriangular)
-    return _TriangularSolve((made, A.clone()))
+    return _TriangularSolve((made, A.mT.clone(memory_format=contiguous_format).mT))
 
 
 # --- inverses, determinants, functions of matrices ----------------------------------------------------------------

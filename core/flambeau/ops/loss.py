@@ -8,6 +8,9 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, alias
+from ..autograd.engine import kind_of_edge, shape_of
+from ..autograd.node import shown_as
+from ..autograd.unfolding import become, step
 from ..op import op
 from ..overrides import wanted
 from .formula import formula
@@ -47,8 +50,8 @@ def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -
 _mse_loss = op(
     "mse_loss", lambda xp, input, target, /, reduction: _reduced_array(xp, (input - target) ** 2, reduction),
     promote="arithmetic", public=False, method=False, out=False,
-    input=lambda F, g, input, target, reduction: mse_loss_backward(F, g, input, target, reduction),
-    target=lambda F, g, input, target, reduction: mse_loss_backward(F, g, target, input, reduction),
+    input=lambda F, g, input, target, reduction: F.mse_loss_backward(g, input, target, reduction),
+    target=lambda F, g, input, target, reduction: F.mse_loss_backward(g, target, input, reduction),
 )  # fmt: skip
 
 
@@ -259,10 +262,28 @@ def cross_entropy_backward(
     return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
 
 
+def _unfold(node: Any) -> None:
+    """Into the logarithm of the softmax and the negative log likelihood."""
+    (input,) = node.edges
+    shape = shape_of(input)
+    made = step(node, "LogSoftmaxBackward0", 1, (input,), kind_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
+    node.input = None
+    become(node, type(node).__name__, (made,), _nll_rule)
+
+
+def _log_softmax_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
+    return (log_softmax_backward(F, g, F.log_softmax(unpack(node.input, node), 1), 1),)
+
+
+def _nll_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
+    target, weight = unpack(node.target, node), unpack(node.weight, node)
+    return (F.nll_loss_backward(g, target, weight, node.edges[0].shape, node.reduction, node.ignore_index),)
+
+
 _log_sum_exp = op("log_sum_exp", _log_sum_exp_forward, promote="accumulate", public=False, method=False, out=False)
 _cross_entropy = op(
     "cross_entropy", _cross_entropy_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
-    backward_name="NllLossBackward0",
+    backward_name="NllLossBackward0", unfold=_unfold,
     input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
         F, g, input, log_sum, target, weight, reduction, ignore_index),
 )  # fmt: skip
@@ -297,7 +318,8 @@ def _batched_classes(
     if target._kind.dtype is not dtypes.int64:
         target = target.long()
     if input._array.ndim > 1:
-        return loss(input, target, weight, reduction, ignore_index)  # type: ignore[no-any-return]  # ``loss`` is Any
+        made = loss(input, target, weight, reduction, ignore_index)
+        return made if input._array.ndim == 2 else shown_as(made, "NllLoss2DBackward0")  # type: ignore[no-any-return]  # ``loss`` is Any
     made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
     return made.reshape(target.shape) if reduction == "none" else made  # type: ignore[no-any-return]  # ``loss`` is Any
 

@@ -111,8 +111,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return input.unsqueeze(1) * vec2
 
 
-@composite(out=True, dunders=("__matmul__",))
-def matmul(input: Tensor, other: Any) -> Tensor:
+@composite(out=True)
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, by the number of dimensions: inner product, matrix-vector, matrix-matrix, or batches of them.
 
     Raises:
@@ -122,8 +122,6 @@ def matmul(input: Tensor, other: Any) -> Tensor:
     >>> torch.matmul(torch.ones(3, 4, 5), torch.ones(5, 2)).shape
     torch.Size([3, 4, 2])
     """
-    if not isinstance(other, Tensor):
-        return NotImplemented  # type: ignore[no-any-return]  # for the operator
     n, m = input._array.ndim, other._array.ndim
     if n == 2 and m == 2:
         if input._array.shape[1] != other._array.shape[0]:
@@ -135,9 +133,9 @@ def matmul(input: Tensor, other: Any) -> Tensor:
         return dot(input, other)
     if n == 1:
         made = matmul(input.unsqueeze(0), other).squeeze(-2)
-        return shown_as(made, "MvBackward0" if m == 2 else "SqueezeBackward4")
+        return shown_as(made, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
     if m == 1:
-        return shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "MvBackward0")
+        return shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "MvBackward0" if n == 2 else "UnsafeViewBackward0")
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
@@ -157,11 +155,18 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
     return shown_as(_bmm(input, other), "UnsafeViewBackward0")
 
 
+_without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the operator has no ``out=``
+
+
+def __matmul__(self: Tensor, other: Any) -> Tensor:
+    return _without_out(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-attach(__rmatmul__=__rmatmul__)
+attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 # --- multiply and add ---------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
-    return self.shape == other.shape
+    return self._array.shape == other._array.shape  # type: ignore[no-any-return]  # arrays are untyped
 
 
 def _is_pinned(self: Tensor, device: Any = None) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, alias
 from ..autograd.grad_mode import _grad, no_grad
-from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
 from ..op import PUBLIC, op
 from .formula import formula
 
@@ -92,8 +92,8 @@ def _norm_forward(
 def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
     return op(
         name, _norm_forward, promote="accumulate", public=False, method=False, out=False, backward_name=backward_name,
-        joint=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: (
-            *norm_backward(F, g, input, weight, bias, mean, variance, dims, eps, workspace), None, None),
+        fixed=("mean", "variance"), joint=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: (
+            norm_backward(F, g, input, weight, bias, mean, variance, dims, eps, workspace)),
     )  # fmt: skip
 
 
@@ -105,9 +105,9 @@ _layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
 _group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
 _fixed_norm = op(
     "fixed_norm", _norm_forward, promote="accumulate", public=False, method=False, out=False,
-    backward_name="NativeBatchNormBackward0",
+    backward_name="NativeBatchNormBackward0", fixed=("mean", "variance"),
     joint=lambda F, g, input, weight, bias, mean, variance, eps: (
-        *fixed_norm_backward(F, g, input, weight, bias, mean, variance, eps), None, None),
+        fixed_norm_backward(F, g, input, weight, bias, mean, variance, eps)),
 )  # fmt: skip
 
 
@@ -141,19 +141,26 @@ def batch_norm(
     if input.ndim < 2 and not input.numel():
         return input.clone()
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    ndim = input.ndim
+    ndim, shown = input.ndim, (input, weight, bias)
     weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
-        return _fixed_norm(input, weight, bias, mean, variance, (), eps, None)
+        return _shown(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *shown)
     dims = (0, *range(2, ndim))
     mean, variance = _moments(alias(input), dims)
     if running_mean is not None or running_var is not None:
         count = input.numel() // max(input.shape[1], 1)
         _keep_running(running_mean, running_var, mean, variance, count, momentum)
-    return _batch_norm(input, weight, bias, mean, variance, dims, eps, None)
+    return _shown(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *shown)
+
+
+def _shown(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The result with a node for the parameters as they were given."""
+    if input._array.ndim == 2 or (weight is None and bias is None):
+        return result
+    return gathered(result, "NativeBatchNormBackward0", (input, weight, bias))
 
 
 def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
@@ -232,12 +239,12 @@ def group_norm(
         if each is not None and tuple(each.shape) != (channels,):
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
                                f"{name} of shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
-    shape = (num_groups, channels // num_groups, *(1,) * len(space))
+    shape, parameters = (num_groups, channels // num_groups, *(1,) * len(space)), (input, weight, bias)
     grouped = input.reshape(batch, num_groups, channels // num_groups, *space)
     weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
     dims = tuple(range(-1 - len(space), 0))
     made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return shown_as(made.reshape(input.shape), "NativeGroupNormBackward0")
+    return gathered(made.reshape(input.shape), "NativeGroupNormBackward0", parameters)
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:

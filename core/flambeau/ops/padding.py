@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.unfolding import gathered
 from ..op import PUBLIC, op
 from .joining import cat
 
@@ -118,6 +119,13 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check(input, pad, mode)
+    padded = _pad_by_what_is_inside(input, pad, mode)
+    padded = padded.clone() if padded is input else padded
+    name = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}.get(mode)
+    return padded if name is None else gathered(padded, f"{name}{len(pad) // 2}DBackward0", (input,))
+
+
+def _pad_by_what_is_inside(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     if min(pad) < 0 and mode != "replicate":
         input = constant_pad(input, [min(each, 0) for each in pad])
     for position in range(0, len(pad), 2):

@@ -53,7 +53,7 @@ def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step,
 
     where = " of ``2 * x - 1``" if shifted else ""
     return op(
-        f"special_{name}", lambda xp, x, n: forward(xp, x, n), promote="float", public=False, method=False,
+        f"special_{name}", lambda xp, x, n: forward(xp, x, n), promote="float", takes="real", public=False, method=False,
         doc=f"The {called} of degree ``n``{where}.",
     )  # fmt: skip
 

@@ -8,6 +8,8 @@ from math import prod
 from typing import Any
 
 from .._tensor import Tensor
+from ..autograd.engine import kind_of_edge, shape_of
+from ..autograd.unfolding import become, step
 from ..inplace import with_out
 from ..op import composite, op
 from .convolution import kernel_places, pad_space, spread_out, window
@@ -63,9 +65,9 @@ def max_pool_indices_forward(
     found: Any = None
     for _, start in kernel_places(window_size, dilation):
         seen = padded[window(start, size, stride)]
-        here = xp.broadcast_to(_positions(xp, start, size, stride, padding, input.shape[2:]), seen.shape)
+        here = _positions(xp, start, size, stride, padding, input.shape[2:])
         if best is None:
-            best, found = seen, here
+            best, found = seen, xp.zeros(seen.shape, dtype=xp.int64) + here
         else:
             better = ((seen > best) | (seen != seen) | (found < 0)) & (here >= 0)
             best, found = xp.where(better, seen, best), xp.where(better, here, found)
@@ -104,10 +106,34 @@ def max_pool_backward(
     return unpooled(F, g, F.max_pool_indices(input, kernel, stride, padding, dilation, size), tuple(input.shape))
 
 
+def _as_one_row(name: str) -> Callable[[Any], None]:
+    """Unfolds the node of a pooling of rows into a pooling of images of one row, which has a node called ``name``."""
+
+    def unfold(node: Any) -> None:
+        (input,) = node.edges
+        kind, given, made, pool = kind_of_edge(input), tuple(shape_of(input)), tuple(node.shape), type(node).apply
+
+        def pooled(self: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
+            (gradient,) = pool(self, F, F.reshape(g, made), unpack)
+            return (F.reshape(gradient, (*given[:-1], 1, given[-1])),)
+
+        image = step(node, "UnsqueezeBackward0", 2, (input,), kind, (*given[:-1], 1, given[-1]),
+                     lambda self, F, g, unpack: (F.reshape(g, given),))  # fmt: skip
+        maxima = step(node, name, 1, (image,), kind, (*made[:-1], 1, made[-1]), pooled, takes_saved=True)
+        become(node, "SqueezeBackward1", (maxima,), lambda self, F, g, unpack: (F.reshape(g, (*made[:-1], 1, made[-1])),))
+
+    return unfold
+
+
+def _backward_name(name: str, n: int) -> dict[str, Any]:
+    if n > 1:
+        return {"backward_name": name.format(n)}
+    return {"backward_name": "SqueezeBackward1", "unfold": _as_one_row(name.format(2))}
+
+
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
-        f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False,
-        backward_name=f"MaxPool{n}DWithIndicesBackward0",
+        f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False, **_backward_name("MaxPool{}DWithIndicesBackward0", n),
         input=lambda F, g, input, window_size, stride, padding, dilation, size: max_pool_backward(
             F, g, input, window_size, stride, padding, dilation, size),
     )  # fmt: skip
@@ -269,7 +295,7 @@ def _avg_pool_backward_forward(
 def _avg_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
         f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate", public=False, method=False, out=False,
-        backward_name=f"AvgPool{n}DBackward0",
+        **_backward_name("AvgPool{}DBackward0", n),
         input=lambda F, g, input_shape, window_size, stride, padding, size, count_padding, divisor: F.avg_pool_backward(
             g, tuple(input_shape[2:]), window_size, stride, padding, size, count_padding, divisor),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from .views import wrap_dim
 
 def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions that ``dim`` (None, an int or a sequence) means."""
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+    if not ndim or dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(ndim))
     return tuple(each + ndim if each < 0 else each for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
 
@@ -34,12 +34,17 @@ def count(shape: Sequence[int], dim: Any) -> int:
     return math.prod(shape[each] for each in reduced_dims(dim, len(shape)))
 
 
-def _axis(dim: Any) -> Any:
+def axis_of(dim: Any, input: Any) -> Any:
+    """``dim`` as array libraries have it, to whom a number without dimensions has not even dimension 0 and -1."""
+    if not input.ndim and dim is not None:
+        for each in dim if isinstance(dim, (tuple, list)) else (dim,):
+            wrap_dim(each, 0)
+        return None
     return tuple(dim) or None if isinstance(dim, (tuple, list)) else dim
 
 
 sum = op(
-    "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=_axis(dim), keepdims=keepdim),
+    "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
     promote="sum", backward_name_along="SumBackward1",
     doc="""The sum of all elements, or over the dimensions ``dim``; integers are summed in int64.
 
@@ -52,7 +57,8 @@ sum = op(
 )  # fmt: skip
 
 _mean = op(
-    "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.mean(input, axis=_axis(dim), keepdims=keepdim),
+    "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
+        xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
     promote="accumulate", public=False, method=False, backward_name_along="MeanBackward1",
     input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
 )  # fmt: skip
@@ -89,7 +95,8 @@ def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any,
 
 
 _prod = op(
-    "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.prod(input, axis=_axis(dim), keepdims=keepdim),
+    "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
+        xp.prod(input, axis=axis_of(dim, input), keepdims=keepdim),
     promote="sum", public=False, method=False, backward_name_along="ProdBackward1", input=_prod_grad,
 )  # fmt: skip
 
@@ -139,12 +146,12 @@ def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 
 op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
 amax_ = op(
-    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=_axis(dim), keepdims=keepdim), public=False,
+    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim), public=False,
     method=False,
     input=_among_equals,
 )  # fmt: skip
 amin_ = op(
-    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=_axis(dim), keepdims=keepdim), public=False,
+    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=axis_of(dim, input), keepdims=keepdim), public=False,
     method=False,
     input=_among_equals,
 )  # fmt: skip
@@ -209,6 +216,8 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
     def function(input: Tensor, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
         if args:
             dim, keepdim = (args[0], args[1] if len(args) > 1 else keepdim)
+            if type(dim) is not int and not isinstance(dim, Tensor):
+                raise TypeError(f"{name}(): argument 'dim' (position 2) must be int or Tensor, not {type(dim).__name__}")
         if isinstance(dim, Tensor):
             dim, other = None, dim
         if other is not None:
@@ -260,7 +269,7 @@ argmax, argmin = _arg("argmax"), _arg("argmin")
 def _truth(name: str, word: str) -> Any:
     record = op(
         name, lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
-            input if input.dtype == xp.bool else input != 0, axis=_axis(dim), keepdims=keepdim),
+            input if input.dtype == xp.bool else input != 0, axis=axis_of(dim, input), keepdims=keepdim),
         promote="truth", doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
     )  # fmt: skip
     return record
@@ -279,8 +288,8 @@ def _divisor(shape: Any, dim: Any, correction: float) -> float:
 
 
 def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
-    centred = input - xp.mean(input, axis=_axis(dim), keepdims=True)
-    total, rest = (xp.sum(each, axis=_axis(dim), keepdims=keepdim) for each in (_squared(xp, centred), centred))
+    centred = input - xp.mean(input, axis=axis_of(dim, input), keepdims=True)
+    total, rest = (xp.sum(each, axis=axis_of(dim, input), keepdims=keepdim) for each in (_squared(xp, centred), centred))
     divisor = _divisor(input.shape, dim, correction)
     if not divisor:
         return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
@@ -409,9 +418,9 @@ cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
 def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
     size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
     over_what = xp.sum if 0 in input.shape else xp.max  # nothing has no largest element
-    largest = over_what(size, axis=_axis(dim), keepdims=True)
+    largest = over_what(size, axis=axis_of(dim, input), keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
-    total = xp.log(xp.sum(xp.exp(input - largest), axis=_axis(dim), keepdims=True)) + largest
+    total = xp.log(xp.sum(xp.exp(input - largest), axis=axis_of(dim, input), keepdims=True)) + largest
     if keepdim:
         return total
     kept = tuple(length for each, length in enumerate(input.shape) if each not in reduced_dims(dim, input.ndim))
@@ -443,7 +452,7 @@ def _safe_divide(F: Any, a: Any, b: Any) -> Any:
 
 def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bool = False) -> Any:
     size = xp.abs(input)
-    axis = _axis(dim) if input.ndim else None
+    axis = axis_of(dim, input)
     if p == 0:
         return xp.astype(xp.count_nonzero(size, axis=axis, keepdims=keepdim), size.dtype)
     if math.isinf(p):

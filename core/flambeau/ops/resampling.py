@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.unfolding import gathered
 from ..op import op
 
 __all__ = ["METHODS", "Taps", "resample"]
@@ -182,4 +183,13 @@ def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None]
         dim = input.ndim - offset
         taps = METHODS[method](input.shape[dim], size, scale, align_corners)
         made = (_copy_nearest if exact else _resample)(made, dim, taps)
-    return made.round().clamp(0, 255).to(dtypes.uint8) if as_bytes else made
+    if as_bytes:
+        return made.round().clamp(0, 255).to(dtypes.uint8)
+    name = _NAMES[method.split()[0]][len(sizes)] + ("Aa" if method.endswith("antialias") else "")
+    return gathered(made, f"Upsample{name}Backward0", (input,))
+
+
+_NAMES = {  # of the methods, by the number of dimensions
+    "nearest": {n: f"Nearest{n}D" for n in (1, 2, 3)}, "nearest-exact": {n: f"NearestExact{n}D" for n in (1, 2, 3)},
+    "linear": {1: "Linear1D", 2: "Bilinear2D", 3: "Trilinear3D"}, "cubic": {2: "Bicubic2D"}, "lanczos": {2: "Lanczos2D"},
+}  # fmt: skip

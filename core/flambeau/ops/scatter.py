@@ -7,8 +7,9 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
 from ..op import composite, op
-from .indexing import _check_gather, _scatter_add, scatter_add
+from .indexing import _check_gather, _check_index_dtype, _scatter_add, out_of_range, scatter_add
 from .standard import look, overwrite
 from .views import diagonal, wrap_dim
 
@@ -59,8 +60,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     """
     src = value if src is None else src
     dim = wrap_dim(dim, input.ndim)
-    if index.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    _check_index_dtype("scatter", index)
     of_number = not isinstance(src, Tensor)
     if of_number:
         src = input.new_full(index.shape, src)
@@ -102,6 +102,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     if not input.ndim:
         return scatter_reduce(
             input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(())
+    _check_index_dtype("scatter", index)
     _check_scatter(input, dim, index, src)
     src = src[tuple(slice(0, each) for each in index.shape)]
     ones = src.new_ones(src.shape)
@@ -134,7 +135,9 @@ def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) 
     """Products and extremes: gather the writers of each place into a row of their own, and reduce the rows."""
     size = input.numel()
     shape = input.shape
-    place = (input.new_zeros(index.shape, dtype=dtypes.int64)) if not index.numel() else _places(index, dim, shape)
+    if not index.numel():
+        return input.clone()
+    place = _places(index, dim, shape)
     order = place.argsort(stable=True)
     ordered = place[order]
     rank = _rank_among_equals(ordered)
@@ -175,59 +178,67 @@ def _along(dim: int, index: Any) -> tuple[Any, ...]:
     return (*((slice(None),) * dim), index)
 
 
-def _check_index(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor | None) -> int:
+def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
     dim = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
                          f"{index.dtype.legacy_name} and size: {list(index.shape)}")  # fmt: skip
-    if index.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
-    if source is not None:
-        if source.dtype is not input.dtype:
-            raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have "
-                               "the same scalar type")  # fmt: skip
-        if source.ndim and input.ndim and source.shape[dim] != index.numel():
-            error = IndexError if name == "index_copy" else RuntimeError
-            raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
-                        f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
-        if index.numel():
-            _check_range(name, input, dim, index)
+    if name == "index_copy" and index.dtype is not dtypes.int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
+    _check_index_dtype(name, index)
+    if source.dtype is not input.dtype:
+        raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have "
+                           "the same scalar type")  # fmt: skip
+    if source.ndim and input.ndim and source.shape[dim] != index.numel():
+        error = IndexError if name == "index_copy" else RuntimeError
+        raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+                    f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
+    _check_range(name, input, dim, index)
     return dim
 
 
 def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
-    size = input.shape[dim] if input.ndim else 1
-    smallest, largest = index._kind.backend.extremes(index._array)
-    if smallest < 0 or largest >= size:
-        problem = f"index {smallest if smallest < 0 else largest} is out of bounds for dimension {dim} with size {size}"
-        if name == "index_copy":
-            raise IndexError(f"index_copy_(): {problem}")
-        raise IndexError("index out of range in self") if input.ndim < 2 else RuntimeError(problem)
+    bad = out_of_range(input, dim, index)
+    if bad is None:
+        return
+    problem = f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim] if input.ndim else 1}"
+    if name == "index_copy":
+        raise IndexError(f"index_copy_(): {problem}")
+    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # it goes another way there
+        raise RuntimeError(problem)
+    raise IndexError("index out of range in self")
 
 
 @composite(inplace=True, out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
-    dim = _check_index("index_add", input, dim, index, source)
+    dim = _check_source("index_add", input, dim, index, source)
+    if source.ndim != input.ndim:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                           f"{list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
     if not input.ndim:
         return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]  # ``alpha`` is Any
-    source = source if alpha == 1 else source * alpha
-    return shown_as(input.index_put(_along(dim, index.reshape(-1)), source, accumulate=True), "IndexAddBackward0")
+    made = input.index_put(_along(dim, index.reshape(-1)), source if alpha == 1 else source * alpha, accumulate=True)
+    return gathered(made, "IndexAddBackward0", (input, source))
 
 
 @composite(inplace=True, out=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``input`` with the slices of ``source`` at the positions ``index`` of ``dim``."""
-    dim = _check_index("index_copy", input, dim, index, source)
+    dim = _check_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return source.reshape(()).clone()
-    return shown_as(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0")
+    return gathered(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0", (input, source))
 
 
 @composite(inplace=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``input`` with ``value`` at the positions ``index`` of ``dim``."""
-    dim = _check_index("index_fill", input, dim, index, None)
+    dim = wrap_dim(dim, input.ndim)
+    if index.dtype is not dtypes.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
     value = value if isinstance(value, Tensor) else input.new_full((), value)
     if value.ndim:
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
@@ -277,7 +288,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     """``index_add`` by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
-    dim = _check_index("index_reduce", input, dim, index, source)
+    dim = _check_source("index_reduce", input, dim, index, source)
     if not input.ndim:
         return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
     shape = [1] * input.ndim
@@ -316,6 +327,11 @@ def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool)
 @composite(grad_fn="PutBackward0")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``input`` with ``source`` at the positions ``index`` of the flattened tensor."""
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
+    if index.numel() != source.numel():
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                         f"{source.numel()}, index.numel() = {index.numel()}")  # fmt: skip
     flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.shape)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
+from ..dispatch import require_operands, require_tensors
 from ..op import OPS, composite, op, result_type
 from .reductions import select_backward
 from .views import wrap_dim
@@ -134,7 +135,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     if dim is None:
         if not input.numel():
             return input.new_full((), float("nan"))
-        return shown_as(_median(name, input.reshape(-1), 0, False)[0], f"{name.capitalize()}Backward0")
+        return gathered(_median(name, input.reshape(-1), 0, False)[0], f"{name.capitalize()}Backward0", (input,))
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -251,6 +252,8 @@ def searchsorted(
     if side == "left" and right:
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was "
                            "True")
+    require_tensors("searchsorted", sorted_sequence=sorted_sequence)
+    require_operands("searchsorted", input=input)
     values = input if isinstance(input, Tensor) else tensor(input, device=sorted_sequence.device)
     if not sorted_sequence.ndim:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
@@ -279,8 +282,7 @@ _search = op(
 @composite(method=False, out=True)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket between ``boundaries`` that each element falls into."""
-    if not isinstance(boundaries, Tensor):
-        raise TypeError(f"bucketize(): argument 'boundaries' (position 2) must be Tensor, not {type(boundaries).__name__}")
+    require_operands("bucketize", input=input)
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -367,6 +369,9 @@ def isin(
     for name, given in (("elements", elements), ("test_elements", test_elements)):
         if given is None:
             raise TypeError(f'isin() missing 1 required positional arguments: "{name}"')
+        require_operands("isin", **{name: given})
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
     elements, test_elements = as_tensor(elements), as_tensor(test_elements)
     for each in (elements, test_elements):
         if each.dtype is dtypes.bool_ or each.is_complex():

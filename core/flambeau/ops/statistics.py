@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..batching.loops import one_by_one
+from ..dispatch import require_tensors
 from ..op import composite, op
 from ..return_types import make
 from .blocks import unravel_index
@@ -327,6 +328,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 @composite(grad_fn="DistBackward0")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference."""
+    require_tensors("dist", input=input, other=other)
     return norm(input - other, p)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor
@@ -38,7 +38,7 @@ def how_reduced(reduction: str, size_average: bool | None, reduce: bool | None) 
 
 
 def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    if input.shape != target.shape:
+    if not input.is_same_size(target):
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead "
             "to incorrect results due to broadcasting. Please ensure they have the same size.",
@@ -263,7 +263,7 @@ def linear_cross_entropy(
 
 
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction: str = "mean",
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """Minus the log-likelihood of label sequences, summed over their alignments with the input (Graves et al. 2006).

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.autograd.unfolding import gathered
 from flambeau.ops.loss import check_reduction, reduced
 
 from .activation import logsigmoid
@@ -132,7 +133,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """``log(1 + exp(-target * input))``, the target being 1 or -1."""
     reduction = how_reduced(reduction, size_average, reduce)
-    return reduced((-target * input).exp().log1p(), reduction)
+    return gathered(reduced((-target * input).exp().log1p(), reduction), "SoftMarginLossBackward0", (input,))
 
 
 def multilabel_soft_margin_loss(
@@ -173,7 +174,8 @@ def multi_margin_loss(
     if weight is not None:
         excess = excess * weight[classes].unsqueeze(1)
     losses = excess.scatter(1, place, 0.0).sum(1) / scores.shape[1]
-    return reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
+    made = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
+    return gathered(made, "MultiMarginLossBackward0", (input,))
 
 
 def multilabel_margin_loss(
@@ -194,4 +196,5 @@ def multilabel_margin_loss(
     margins = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
     counted = listed_first.unsqueeze(2) & ~wanted.unsqueeze(1)
     losses = torch.where(counted, margins, torch.zeros_like(margins)).sum((1, 2)) / scores.shape[1]
-    return reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
+    made = reduced(losses if input.dim() == 2 or reduction != "none" else losses.reshape(()), reduction)
+    return gathered(made, "MultilabelMarginLossBackward0", (input,))

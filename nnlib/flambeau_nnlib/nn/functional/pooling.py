@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, adaptive_avg_pool1d, avg_pool1d
+from flambeau.autograd.unfolding import gathered
 from flambeau.ops import adaptive_pooling
 from flambeau.ops import pooling as ops
 from flambeau.ops.pooling import avg_pool2d, avg_pool3d
@@ -121,7 +122,8 @@ def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, outpu
             raise RuntimeError(f"{called}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
         positions.append(_random_windows(samples[:, :, order[dim]], length, size, kernel))
     made, indices = adaptive_pooling.max_of_windows(batched, positions)
-    return (made, indices) if batched is input else (made.squeeze(0), indices.squeeze(0))
+    made, indices = (made, indices) if batched is input else (made.squeeze(0), indices.squeeze(0))
+    return gathered(made, f"FractionalMaxPool{n}DBackward0", (input,)), indices
 
 
 def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
@@ -221,7 +223,7 @@ def _unpool(
     ops.check_places(indices, size)
     lead = input.shape[:-n]
     made = input.new_zeros(*lead, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
-    return made.reshape(*lead, *size)
+    return gathered(made.reshape(*lead, *size), f"MaxUnpool{n}DBackward0", (input,))
 
 
 def max_unpool1d(

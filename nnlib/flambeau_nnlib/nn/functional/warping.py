@@ -9,6 +9,7 @@ from math import prod
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.autograd.unfolding import gathered
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -50,7 +51,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     axes = [_axis(length, bool(align_corners), theta) for length in space]
     columns = [axis.reshape([-1 if i == dim else 1 for i in range(n)]).expand(space) for dim, axis in enumerate(axes)]
     points = torch.stack([*reversed(columns), torch.ones_like(columns[0])], -1).reshape(-1, n + 1)
-    return (points @ theta.transpose(1, 2)).reshape(size[0], *space, n)
+    return gathered((points @ theta.transpose(1, 2)).reshape(size[0], *space, n), "AffineGridGeneratorBackward0", (theta,))
 
 
 def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
@@ -84,11 +85,16 @@ def grid_sample(
     if align_corners is None:
         warnings.warn(_CHANGED, stacklevel=2)
     _check_grid(input, grid, mode)
+    made = _sample(input, grid, mode, padding_mode, bool(align_corners))
+    return gathered(made, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
+
+
+def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
     space = list(input.shape[2:])
-    places = [_unnormalized(grid[..., -1 - dim], length, bool(align_corners)) for dim, length in enumerate(space)]
+    places = [_unnormalized(grid[..., -1 - dim], length, align_corners) for dim, length in enumerate(space)]
     if mode == "bicubic":
-        return _sample_cubic(input, places, padding_mode, bool(align_corners))
-    places = [_brought_inside(x, length, padding_mode, bool(align_corners)) for x, length in zip(places, space, strict=True)]
+        return _sample_cubic(input, places, padding_mode, align_corners)
+    places = [_brought_inside(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
     if mode == "nearest":
         return _gathered(input, [x.round() for x in places])
     lows = [x.detach().floor() for x in places]

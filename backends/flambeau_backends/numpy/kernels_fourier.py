@@ -1,0 +1,53 @@
+"""Fourier transforms, done where the input's memory makes it easy, which is also how the results then lie in memory.
+
+The other dimensions come first and the transformed ones last, each in the order of the input's memory; of a transform to or
+from real numbers the dimension that is halved, the last of ``dims``, stays the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.fourier import FORWARD, INVERSE
+
+from .kernels import kernel
+
+
+def _order(input: Any, dims: Sequence[int], halved: bool) -> list[int]:
+    def outermost_first(chosen: Any) -> list[int]:
+        return sorted(chosen, key=lambda dim: -abs(input.strides[dim]))
+
+    free = len(dims) - halved
+    return [*outermost_first(set(range(input.ndim)) - set(dims)), *outermost_first(dims[:free]), *dims[free:]]
+
+
+def _transformed(
+    transform: Callable[..., Any], input: Any, order: Sequence[int], count: int, norm: str, dtype: Any, last: int | None = None
+) -> Any:  # fmt: skip
+    """``transform`` along the last ``count`` dimensions in ``order``, of which the very last gets ``last`` elements."""
+    given = input.transpose(order)
+    shape = given.shape if last is None else (*given.shape[:-1], last)
+    lengths = shape[-count:] if transform is np.fft.irfftn else None
+    return transform(given, lengths, range(-count, 0), norm, out=np.empty(shape, dtype)).transpose(np.argsort(order))
+
+
+@kernel
+def fft_c2c(input: Any, dims: tuple[int, ...], scale: int, forward: bool) -> Any:
+    transform, norm = (np.fft.fftn, FORWARD[scale]) if forward else (np.fft.ifftn, INVERSE[scale])
+    return _transformed(transform, input, _order(input, dims, False), len(dims), norm, input.dtype)
+
+
+@kernel
+def fft_r2c(input: Any, dims: tuple[int, ...], scale: int, onesided: bool = True) -> Any:
+    transform, last = (np.fft.rfftn, input.shape[dims[-1]] // 2 + 1) if onesided else (np.fft.fftn, None)
+    dtype = np.result_type(input.dtype, np.complex64)
+    return _transformed(transform, input, _order(input, dims, True), len(dims), FORWARD[scale], dtype, last)
+
+
+@kernel
+def fft_c2r(input: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
+    dtype = input.real.dtype
+    return _transformed(np.fft.irfftn, input, _order(input, dims, True), len(dims), INVERSE[scale], dtype, size)

@@ -205,6 +205,14 @@ def test_label_smoothing_of_classes_and_of_their_probabilities_agree():
         same(classes, shares.numpy())
 
 
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "kl_div"])
+def test_losses_of_single_numbers(name):
+    x, y, bit = torch.tensor(1.5, requires_grad=True), torch.tensor(4.0), 2.0**-10
+    (grad,) = torch.autograd.grad(getattr(F, name)(x, y, reduction="sum"), x)
+    slope = getattr(F, name)(x + bit, y, reduction="sum") - getattr(F, name)(x - bit, y, reduction="sum")
+    assert grad.shape == () and float(grad) == pytest.approx(float(slope) / (2 * bit), rel=1e-3)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_losses_sum_half_precision_in_single(dtype):
     x = torch.full((70000,), 1.0, dtype=dtype)

@@ -176,3 +176,31 @@ def test_norms_of_large_and_small_numbers():
         x = torch.tensor([3.0, 4.0], dtype=torch.float64) * scale
         assert relative(x.norm(), 5 * scale) < 1e-14
         assert relative(torch.linalg.vector_norm(x, 3), 91 ** (1 / 3) * scale) < 1e-14
+
+
+# --- gradients where values are equal -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median", "nanmedian"])
+def test_equal_elements_share_the_gradient_of_what_they_are_all_equal_to(name):
+    """NaN, too, where that is the value."""
+    x = torch.tensor([[2.0, 1.0, 2.0], [2.0, 2.0, 2.0]], requires_grad=True)
+    (grad,) = torch.autograd.grad(getattr(x, name)() * 10, x)
+    value = 1.0 if name == "min" else 2.0
+    assert grad.tolist() == [[10 / (x == value).sum().item() * (each == value) for each in row] for row in x.tolist()]
+    y = torch.tensor([1.0, math.nan, 1.0, math.nan], requires_grad=True)
+    (grad,) = torch.autograd.grad(getattr(y, name)(), y)
+    assert grad.tolist() == ([0.5, 0, 0.5, 0] if name == "nanmedian" else [0, 0.5, 0, 0.5])
+
+
+def test_clamp_between_tensors():
+    """On a bound, the gradient is the element's own; where the bounds are the wrong way round, the upper one's."""
+    x, low, high = (torch.tensor(each, requires_grad=True) for each in ([0.0, 1, 2, 3, 4, 5], [1.0, 1, 1, 1, 1, 7], [3.0, 3, 3, 3, 3, 6]))
+    made = x.clamp(low, high)
+    assert made.tolist() == [1, 1, 2, 3, 3, 6]
+    grads = torch.autograd.grad(made.sum(), [x, low, high])
+    assert [each.tolist() for each in grads] == [[0, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]]
+    assert [each.tolist() for each in torch.autograd.grad(x.clamp(min=low).sum(), [x, low])] == [[0, 1, 1, 1, 1, 0], [1, 0, 0, 0, 0, 1]]
+    assert torch.ones(2, dtype=torch.int64).clamp(max=torch.tensor([0.5, 2])).tolist() == [0.5, 1]
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        x.clamp(low, 1)

@@ -344,7 +344,7 @@ class Tensor(Members):
 
     def detach_(self) -> Tensor:
         """Forget this tensor's history, in place."""
-        if self._view is not None:
+        if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
                                "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
                                "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
@@ -378,13 +378,16 @@ class Tensor(Members):
 
     @property
     def _base(self) -> Tensor | None:
-        base = None if self._view is None else self._view[0]
-        while base is not None and base._view is not None:
+        base = self
+        while base._view is not None:
             base = base._view[0]
-        return base
+        became = base.__dict__.get("_became")  # where it is what a tensor was, before ``t_`` or its like
+        if became is not None and became() is not None:
+            base = became()
+        return None if base is self else base
 
     def _is_view(self) -> bool:
-        return self._view is not None
+        return self._view is not None and self._base is not None
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""

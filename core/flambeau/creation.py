@@ -580,6 +580,8 @@ def linspace(
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
+    if not isinstance(steps, int) or isinstance(steps, bool):
+        raise TypeError(f"linspace(): argument 'steps' must be int, not {type(steps).__name__}")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (each.item() if isinstance(each, Tensor) else each for each in (start, end))

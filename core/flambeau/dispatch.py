@@ -293,6 +293,9 @@ def write_out(out: Tensor, result: Tensor) -> Tensor:
     if result.device != out.device:
         raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, "
                            f"{result.device} and {out.device}!")  # fmt: skip
+    if any(length > 1 and not step for length, step in zip(out._array.shape, out.stride(), strict=True)):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")  # fmt: skip
     if out._array.shape != result._array.shape:
         if out.numel():
             import warnings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from . import dtypes
@@ -59,7 +60,7 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
         if record.requires and not _has(backend.xp, record.requires):
             kernel = kernel_on_host(name, kind.to(compute))
         else:
-            kernel = backend.kernel_of(name, record.forward)
+            kernel = backend.compiled(name, partial(record.forward, backend.xp))
     if compute is not kind.dtype and name not in backend.takes_half:
         kernel = _casting(kernel, record, kind, compute)
     if result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in

@@ -35,13 +35,25 @@ class Storage:
             views[:] = [each for each in views if each() is not None]
             self._prune_at = 2 * len(views) + 16
 
+    def add_former(self, former: Tensor, view: Tensor) -> None:
+        """Note a view that another one is now a view of, ahead of that one."""
+        place = next((n for n, each in enumerate(self.views) if each() is view), len(self.views))
+        self.views.insert(place, weakref.ref(former))
+
+    def alive(self) -> list[Tensor]:
+        """The views that are still there."""
+        return [view for view in (reference() for reference in self.views) if view is not None]
+
+    def views_of(self, tensor: Tensor) -> list[Tensor]:
+        """The views that show ``tensor`` itself, and not another view of it."""
+        return [each for each in self.alive() if _source_of(each) is tensor]
+
     def refresh_history(self, root: Tensor, except_for: Tensor) -> None:
         """After a recorded write through one view: bring the others to the root's new history."""
         from .inplace import regenerate
 
-        for reference in list(self.views):
-            view = reference()
-            if view is not None and view is not except_for and view._view is not None and _root_of(view) is root:
+        for view in self.alive():
+            if view is not except_for and view._view is not None and _root_of(view) is root:
                 regenerate(view)
 
     # --- where arrays are immutable ---
@@ -60,9 +72,8 @@ class Storage:
     def replace(self, target: Tensor, array: Any) -> None:
         """Give ``target`` its new array, and replay all that shares its memory."""
         root = _put_back(target, array)
-        for reference in self.views:
-            each = reference()
-            if each is not None and _memory_root(each) is root:
+        for each in self.alive():
+            if _memory_root(each) is root:
                 each._array = _replay(each)
 
 
@@ -87,14 +98,15 @@ def _root_of(view: Tensor) -> Tensor:
     return view
 
 
+def _source_of(tensor: Tensor) -> Tensor | None:
+    """What a tensor has its memory from."""
+    source: Tensor | None = tensor.__dict__.get("_shares")
+    return source if source is not None or tensor._view is None else tensor._view[0]
+
+
 def _memory_root(tensor: Tensor) -> Tensor:
-    while True:
-        source = tensor.__dict__.get("_shares")
-        if source is None:
-            if tensor._view is None:
-                return tensor
-            source = tensor._view[0]
-        tensor = source
+    source = _source_of(tensor)
+    return tensor if source is None else _memory_root(source)
 
 
 def _how(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:

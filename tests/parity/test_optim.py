@@ -242,60 +242,6 @@ def test_lbfgs_state_dict(source, target):
     assert_close([other_w], [w])
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"nesterov": False, "momentum": 0.5}, {"adjust_lr_fn": "match_rms_adamw", "ns_steps": 3}],
-    ids=case_id,
-)
-@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (3, 3)])
-def test_muon(options, shape):
-    assert_close(*muon_steps(shape, options))
-
-
-@pytest.mark.parametrize("options", [{}, {"adjust_lr_fn": "match_rms_adamw"}], ids=case_id)
-@pytest.mark.parametrize("shape", [(20, 30), (64, 64), (130, 100)])
-def test_muon_of_larger_matrices(options, shape):
-    """Up to a few bfloat16 roundings of the updates: a sum of many terms depends on their order in its last bits, and about
-    one in 10,000 then rounds to the other neighbour, 2**-8 apart.
-
-    PyTorch differs as much from itself, where ``ONEDNN_MAX_CPU_ISA`` makes it add in another order: after these steps by
-    up to 0.0012, and by 0.0001 on average.
-    """
-    ours, theirs = muon_steps(shape, options)
-    difference = np.abs(ours[0].detach().numpy() - theirs[0].detach().numpy())
-    scale = 1 if not options else 0.2 * max(shape) ** 0.5
-    assert difference.max() < 0.003 * scale
-    assert difference.mean() < 0.0005 * scale
-
-
-def muon_steps(shape, options):
-    results = []
-    for library in LIBRARIES:
-        rng = np.random.default_rng(0)
-        w = library.nn.Parameter(library.tensor(rng.standard_normal(shape)))
-        optimizer = library.optim.Muon([w], lr=0.1, **options)
-        for _ in range(STEPS):
-            w.grad = library.tensor(rng.standard_normal(shape))
-            optimizer.step()
-        results.append([w])
-    return results
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize("shape", [(5, 7), (17, 40), (64, 64)])
-def test_products_of_half_precision_are_rounded_once(shape, dtype):
-    """``beta * input + alpha * product``: rounding the product on its own would change a quarter of the results."""
-    values = np.random.default_rng(0).standard_normal(shape)
-    results = []
-    for library in LIBRARIES:
-        x = library.tensor(values).to(getattr(library, dtype))
-        gram = x @ x.T
-        made = library.addmm(gram, gram, gram, beta=-4.775, alpha=2.0315)
-        results.append([each.double().numpy() for each in (gram, made, library.addmm(x, made, x, beta=3.4445))])
-    for ours, theirs in zip(*results, strict=True):
-        assert (ours != theirs).sum() <= 1 + 0.001 * ours.size
-
-
 @pytest.mark.parametrize("options", [{}, {"lr": 0.1, "betas": (0.5, 0.9), "eps": 0.01, "maximize": True}], ids=case_id)
 @pytest.mark.parametrize("padding", [None, 2])
 def test_sparse_adam(options, padding):

@@ -41,7 +41,7 @@ def mse_loss(input: Any, target: Any, reduction: str) -> Any:
 @kernel
 @wide
 def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
-    error = np.subtract(input, target)
+    error = np.asarray(np.subtract(input, target))  # a scalar, where both are 0-d
     if reduction == "none":
         scale = g * g.dtype.type(2)
     else:

@@ -101,7 +101,7 @@ class Task:
         self.tensors = tensors  # whether rules get Tensors, not arrays
         self.create_graph = create_graph
         self.retain_graph = retain_graph
-        self.heap: list[tuple[int, Node]] = []
+        self.heap: list[tuple[float, Node]] = []
         self.pending: dict[Node, Any] = {}  # a gradient, or a list of them for a node with several outputs
         self.leaves: dict[Tensor, Any] = {}
 

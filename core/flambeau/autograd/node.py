@@ -10,7 +10,7 @@ import traceback
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..devices import Kind
 from ..hooks import RemovableHandle
@@ -41,7 +41,7 @@ class Node:
     hooks: Hooks | None
     saves: tuple[str, ...] = ()  # the slots that hold tensors; freed by a backward that does not retain the graph
     takes_tensors = False  # whether ``apply`` works on Tensors in every backward, as a user's Function does
-    unfold: Callable[[Node], None] | None = None  # turns the node into those that PyTorch has
+    unfold: ClassVar[Callable[[Node], None] | None] = None  # turns the node into those that PyTorch has
     keeps_none = False  # whether ``apply`` wants None, not zeros, for outputs that received no gradient
     along: str | None = None  # its name where ``dim`` is given, if that is another overload
     trace: list[str] | None = None  # where the forward call was made, and

@@ -9,7 +9,7 @@ for or a hook is registered on the node.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .node import Node, Output, shown_as
@@ -34,8 +34,8 @@ def step(
 
     A step that ``takes_saved`` has what the node has saved, and frees it in its place.
     """
-    cls = _by_rule(type(whole) if takes_saved else Node)
-    made: Node = object.__new__(_named(cls, name))
+    cls = _by_rule(type(whole) if takes_saved else Node)  # type: ignore[arg-type]  # classes are hashable
+    made: Node = object.__new__(_named(cls, name))  # type: ignore[arg-type]  # classes are hashable
     if takes_saved:
         _copy_saved(whole, made)
         whole.saves = ()
@@ -48,7 +48,7 @@ def step(
 
 def become(whole: Node, name: str, edges: tuple[Any, ...], rule: Rule) -> None:
     """Turn a node into the last of its steps."""
-    whole.__class__ = _named(_by_rule(type(whole)), name)
+    whole.__class__ = _named(_by_rule(type(whole)), name)  # type: ignore[arg-type]  # classes are hashable
     whole.edges = edges
     whole.__dict__["rule"] = rule
 
@@ -77,7 +77,7 @@ def _copy_saved(source: Node, target: Node) -> None:
 # --- several nodes into one ---------------------------------------------------------------------------------------
 
 
-def gathered(result: Tensor, name: str, inputs: Sequence[Tensor | None]) -> Tensor:
+def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tensor:
     """The result of several operations on ``inputs``, shown as that of one operation, whose node is called ``name``."""
     node = getattr(result, "_node", None)  # there is none where an override gave something else
     node = node.node if type(node) is Output else node
@@ -85,7 +85,7 @@ def gathered(result: Tensor, name: str, inputs: Sequence[Tensor | None]) -> Tens
         return result
     edges = tuple((each._node or each) if each is not None and each._requires_grad else None for each in inputs)
     if not any(each is node for each in edges):
-        node.__class__ = _gathering(type(node), name)
+        node.__class__ = _gathering(type(node), name)  # type: ignore[arg-type]  # classes are hashable
         if node.outputs is None:
             node.__dict__["inputs"] = edges
     return result
@@ -109,13 +109,13 @@ def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        made = [each for each in (result if isinstance(result, tuple) else (result,)) if not args or each is not args[0]]
-        recorded = [each for each in made if getattr(each, "_node", None) is not None]
-        if len(recorded) == 1:
-            gathered(recorded[0], name, tuple(_tensors_in((*args, *kwargs.values()))))
-        else:  # they may have steps in common
+        several = isinstance(result, tuple)
+        recorded = [each for each in result if getattr(each, "_node", None) is not None] if several else [result]
+        if len(recorded) > 1:  # they may have steps in common
             for each in recorded:
                 shown_as(each, name)
+        elif recorded and not (args and recorded[0] is args[0]):
+            gathered(recorded[0], name, _tensors_in((*args, *kwargs.values())))
         return result
 
     return call

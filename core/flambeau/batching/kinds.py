@@ -44,6 +44,24 @@ class BatchedBackend(Backend):
 
         return {name: rule(self) for name, rule in RULES.items()}
 
+    def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Compiled by the backend below, as a function of raw arrays."""
+        lifted, made = self.xp.lifted, self.xp.made
+
+        def on_raw(*args: Any, **kwargs: Any) -> Any:
+            results = function(*_unpacked(args), **kwargs)
+            return [lifted(each).raw for each in results] if isinstance(results, (tuple, list)) else lifted(results).raw
+
+        inner = self.inner.compiled(name, on_raw)
+        if inner is on_raw:
+            return function
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            results = inner(*_packed(args), **kwargs)
+            return [made(each) for each in results] if isinstance(results, list) else made(results)
+
+        return kernel
+
     @property
     def dtypes(self) -> Mapping[Any, Any]:
         return self.inner.dtypes
@@ -108,6 +126,26 @@ class BatchedBackend(Backend):
 
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> BatchedArray:
         return self.xp.made(self.inner.as_strided(flat.raw, (*flat.hidden, *size), (*flat.steps, *stride), offset))
+
+
+class _Packed(NamedTuple):
+    """A batched array as the backend below can take it."""
+
+    raw: Any
+    xp: Namespace
+
+
+def _packed(value: Any) -> Any:
+    """The same with the batched arrays in it, and in its tuples and lists, packed."""
+    if type(value) is BatchedArray:
+        return _Packed(value.raw, value.xp)
+    return type(value)(map(_packed, value)) if type(value) in (tuple, list) else value
+
+
+def _unpacked(value: Any) -> Any:
+    if type(value) is _Packed:
+        return BatchedArray(value.raw, value.xp)
+    return type(value)(map(_unpacked, value)) if type(value) in (tuple, list) else value
 
 
 class _Flat(NamedTuple):

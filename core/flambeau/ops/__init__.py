@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     adaptive_pooling,
     arithmetic,
     attention,
+    becoming,
     bessel,
     blocks,
     comparison,

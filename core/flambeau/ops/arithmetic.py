@@ -195,7 +195,7 @@ def _pow_forward(xp: Any, input: Any, other: Any) -> Any:
 
 _pow = op(
     "pow", lambda xp, input, other: _pow_forward(xp, input, other),
-    promote="arithmetic", public=False, method=False,
+    promote="arithmetic", takes="numbers", public=False, method=False,
     input=_pow_grad_base, other=_pow_grad_exponent,
 )  # fmt: skip
 
@@ -210,7 +210,10 @@ _pow_scalar = op(
 
 def __pow__(input: Any, exponent: Any) -> Tensor:
     if isinstance(input, Tensor) and type(exponent) in input._kind.scalars:
-        if input._kind.dtype.category == dtypes.INTEGER and exponent < 0:
+        category = input._kind.dtype.category
+        if category == dtypes.BOOL:
+            return input | (not exponent)
+        if category == dtypes.INTEGER and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         return _pow_scalar(input, exponent)
     if not can_operate(exponent):

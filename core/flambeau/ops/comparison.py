@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..autograd.unfolding import gathered
+from ..autograd.node import shown_as
 from ..dispatch import require_operands, require_tensors, result_dtype
 from ..op import composite, op
 from ..scalars import converted
@@ -140,6 +140,25 @@ _clamp = op(
 )  # fmt: skip
 
 
+def _between_forward(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
+    made = input if min is None else xp.maximum(input, min)
+    return made if max is None else xp.minimum(made, max)
+
+
+def _below(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.masked(g, input < min if max is None else (input < min) & (min < max))
+
+
+def _above(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.masked(g, input > max if min is None else (input > max) | (min > max))
+
+
+_clamp_between = op(
+    "clamp_between", _between_forward, takes="real numbers", promote="arithmetic", scalars=False, public=False, method=False, out=False,
+    backward_name="ClampBackward0", input=_inside, min=_below, max=_above,
+)  # fmt: skip
+
+
 @composite(inplace=True, out=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Bring every element into ``[min, max]``; either bound may be a number, a tensor or None.
@@ -151,9 +170,13 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        made = input if min is None else maximum(input, min)
-        bounds = [each if isinstance(each, Tensor) else None for each in (min, max)]
-        return gathered(made if max is None else minimum(made, max), "ClampBackward0", (input, *bounds))
+        if all(each is None or isinstance(each, Tensor) for each in (min, max)):
+            return _clamp_between(input, min, max)
+        if any(isinstance(each, Tensor) and each.ndim for each in (min, max)):
+            given = ", ".join(type(each).__name__ for each in (input, min, max))
+            raise TypeError(f"clamp() received an invalid combination of arguments - got ({given}): the bounds must both be "
+                            "Tensors, or both numbers")
+        min, max = (each.item() if isinstance(each, Tensor) else each for each in (min, max))
     bounds = [each for each in (min, max) if each is not None]
     require_operands("clamp", **{name: each for name, each in (("min", min), ("max", max)) if each is not None})
     if input.dtype.category == dtypes.COMPLEX or any(isinstance(each, complex) for each in bounds):
@@ -165,18 +188,18 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp(input, min, max)
 
 
-@composite(inplace=True, out=True, grad_fn="ClampMinBackward0")
+@composite(inplace=True, out=True)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Raise every element to at least ``min``."""
     require_operands("clamp_min", min=min)
-    return clamp(input, min=min)
+    return shown_as(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
 
 
-@composite(inplace=True, out=True, grad_fn="ClampMaxBackward0")
+@composite(inplace=True, out=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Lower every element to at most ``max``."""
     require_operands("clamp_max", max=max)
-    return clamp(input, max=max)
+    return shown_as(clamp(input, max=max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
 
 
 # --- logic and bits -----------------------------------------------------------------------------------------------

@@ -426,6 +426,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise (RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[1]}") if dim == 1 else
                IndexError("index out of range in self"))  # fmt: skip
     if not input.ndim:
+        if index.numel() != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
         return input.clone()
     return input[(slice(None),) * dim + (index.reshape(-1),)]
 

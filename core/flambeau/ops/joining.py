@@ -183,6 +183,8 @@ def repeat_interleave(
     if input is None or repeats is None:  # with the repeats alone: their positions
         repeats = input if repeats is None else repeats
         input, dim = arange(len(repeats), device=repeats.device), 0
+    if isinstance(repeats, Tensor) and repeats.dtype not in (dtypes.int64, dtypes.int32):
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.legacy_name}'")
     if dim is None:
         input, dim = input.reshape(-1), 0
     dim = wrap_dim(dim, input.ndim)

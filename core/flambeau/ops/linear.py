@@ -47,7 +47,7 @@ def _unfold(node: Any) -> None:
 
 
 def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
-    bias, flat, columns = node.edges
+    _, flat, columns = node.edges
     for_input = None if flat is None else F.mm(g, F.conj(unpack(node.weight, node)))
     for_weight = None if columns is None else F.t(F.mm(F.t(g), F.conj(_rows(F, unpack(node.input, node)))))
     return g, for_input, for_weight

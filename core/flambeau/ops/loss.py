@@ -319,7 +319,7 @@ def _batched_classes(
         target = target.long()
     if input._array.ndim > 1:
         made = loss(input, target, weight, reduction, ignore_index)
-        return made if input._array.ndim == 2 else shown_as(made, "NllLoss2DBackward0")  # type: ignore[no-any-return]  # ``loss`` is Any
+        return made if input._array.ndim == 2 else shown_as(made, "NllLoss2DBackward0")
     made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
     return made.reshape(target.shape) if reduction == "none" else made  # type: ignore[no-any-return]  # ``loss`` is Any
 

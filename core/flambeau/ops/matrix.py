@@ -135,7 +135,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         made = matmul(input.unsqueeze(0), other).squeeze(-2)
         return shown_as(made, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
     if m == 1:
-        return shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "MvBackward0" if n == 2 else "UnsafeViewBackward0")
+        return mv(input, other) if n == 2 else shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "UnsafeViewBackward0")
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._tensor import Tensor, attach
-from ..backend import contiguous_strides
 from ..op import RECORDED, composite, op
 from ..storage import TypedStorage, UntypedStorage, flat_memory
-from .views import as_shape, sizes_given
+from .views import as_shape
 
 
 def _storage(self: Tensor) -> TypedStorage:
@@ -31,33 +30,63 @@ def _storage_type(self: Tensor) -> Any:
 attach(storage=_storage, untyped_storage=_untyped_storage, storage_type=_storage_type)
 
 
-def _strided_forward(xp: Any, input: Any, /, size: Any, stride: Any, offset: Any, backend: Any) -> Any:
-    flat, own = backend.root(input)
-    return backend.as_strided(flat, size, stride, own if offset is None else offset)
+class Place(NamedTuple):
+    """Where the elements of a tensor are in its memory."""
+
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    @property
+    def end(self) -> int:
+        if 0 in self.size:
+            return self.offset
+        return self.offset + 1 + sum((n - 1) * step for n, step in zip(self.size, self.stride, strict=True))
+
+    def overlaps(self) -> bool:
+        """Whether two elements may be at one place."""
+        reach = 0
+        for step, n in sorted(zip(self.stride, self.size, strict=True)):
+            if n > 1 and step <= reach:
+                return True
+            reach += step * (n - 1)
+        return False
 
 
-def _strided_backward_forward(xp: Any, input: Any, /, shape: Any, size: Any, stride: Any, offset: Any, backend: Any) -> Any:
-    """Add each element to where the strides found it in a contiguous tensor of ``shape``."""
-    made = xp.zeros(shape, dtype=input.dtype)
-    positions = backend.as_strided(xp.arange(made.size), size, stride, offset or 0)
-    flat = xp.reshape(made, (-1,))
-    return xp.reshape(_add_at(xp, flat, xp.reshape(positions, (-1,)), xp.reshape(input, (-1,))), shape)
+def _strided_forward(xp: Any, input: Any, /, size: Any, stride: Any, offset: Any, backend: Any, given: Place) -> Any:
+    return backend.as_strided(backend.root(input)[0], size, stride, offset)
 
 
-def _add_at(xp: Any, flat: Any, positions: Any, values: Any) -> Any:
+def _replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given: Place) -> Any:
     from .indexing import _sum_at
 
-    return flat + _sum_at(xp, values, positions, flat.size)
+    start = min(source.offset, target.offset)
+    length = max(source.end, target.end) - start
+
+    def flat(place: Place) -> Any:
+        index = xp.asarray(place.offset - start, dtype=xp.int64)
+        for n, step in zip(place.size, place.stride, strict=True):
+            index = xp.expand_dims(index, axis=-1) + xp.arange(n, dtype=xp.int64) * step
+        return xp.reshape(index, (-1,))
+
+    memory = _sum_at(xp, xp.reshape(input, (-1,)), flat(source), length)
+    if given.overlaps():
+        taken = flat(given)
+        memory = memory / xp.clip(_sum_at(xp, xp.ones(taken.shape, dtype=input.dtype), taken, length), 1, None)
+    return xp.reshape(xp.take(memory, flat(target), axis=0), target.size)
 
 
 _strided = op(
     "as_strided", _strided_forward, view=True, public=False, method=False,
-    input=lambda F, g, input_shape, size, stride, offset, backend: F.as_strided_backward(
-        g, input_shape, size, stride, offset, backend),
+    input=lambda F, g, size, stride, offset, given: F.replaced(g, Place(size, stride, offset), given, given),
 )  # fmt: skip
 op(
-    "as_strided_backward", _strided_backward_forward, public=False, method=False, out=False,
-    input=lambda F, g, size, stride, offset, backend: F.as_strided(F.contiguous(g), size, stride, offset, backend),
+    "replaced", _replaced_forward, public=False, method=False, out=False,
+    doc="""What is at ``target`` once each element has been added to a memory of zeros at its place in ``source``.
+
+    Elements of ``given``, the tensor that ``as_strided`` was called on, share what is at a place that several of them are at.
+    """,
+    input=lambda F, g, source, target, given: F.replaced(g, target, source, given),
 )  # fmt: skip
 
 
@@ -82,65 +111,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {item} "
                            f"requiring a storage size of {needed * item} are out of bounds for storage of size "
                            f"{length * item}")  # fmt: skip
-    return _strided(input, size, stride, start, backend)
+    given = Place(tuple(input.shape), input.stride(), input.storage_offset())
+    return _strided(input, tuple(size), tuple(stride), start, backend, given)
 
 
-def _as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Make this tensor another view of its memory, in place."""
-    self._array = as_strided(self.detach(), size, stride, storage_offset)._array
-    return self
-
-
-def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Make this tensor a view of a storage's, or of another tensor's, memory."""
-    if source is None:
-        source = self.new_empty(0)
-    if not isinstance(source, Tensor):
-        flat = source.as_tensor(self.dtype)
-        size = (flat.numel(),) if size is None else as_shape((size,))
-        stride = contiguous_strides(size) if stride is None else as_shape((stride,))
-        source = as_strided(flat, size, stride, storage_offset)
-    elif size is not None:
-        source = as_strided(source, size, contiguous_strides(as_shape((size,))) if stride is None else stride, storage_offset)
-    if source.dtype is not self.dtype:
-        raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
-    self._array, self._storage = source._array, source._storage or source._own_storage()
-    return self
-
-
-def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
-    """Change the shape in place: the memory is kept where it is large enough, and grows, uninitialised, where not."""
-    shape = sizes_given(size, rest)
-    if self._requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    backend = self._kind.backend
-    flat, offset = backend.root(self._array)
-    count = 1
-    for each in shape:
-        count *= each
-    if offset + count > flat.shape[0]:
-        xp = backend.on(self.device.index)
-        flat = xp.concat([flat, xp.empty((offset + count - flat.shape[0],), dtype=self._kind.raw_dtype)])
-        self._storage = None
-    self._array = backend.as_strided(flat, shape, contiguous_strides(shape), offset)
-    self._bump_version()
-    return self
-
-
-def _resize(self: Tensor, *sizes: Any) -> Tensor:
-    """A view of another shape.  Deprecated in favour of ``view``."""
-    return self.reshape(*sizes)
-
-
-def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """``resize_`` to the shape of ``the_template``."""
-    return _resize_(self, the_template.shape)
-
-
-attach(as_strided_=_as_strided_, set_=_set_)
-attach(resize_=_resize_, resize=_resize, resize_as_=_resize_as_)
 RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments
-attach(resize_as=lambda self, tensor: _resize(self, tensor.shape))
 
 
 def _is_set_to(self: Tensor, tensor: Tensor) -> bool:

@@ -48,7 +48,11 @@ def empty_permuted(
     if len(physical_layout) != len(size):
         raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
                            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")  # fmt: skip
-    order = [wrap_dim(each, len(size)) for each in physical_layout]
+    order = list(physical_layout)
+    for position, each in enumerate(order):
+        if not 0 <= each < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {each} at index "
+                               f"{position}). NB: negative dims not currently supported")  # fmt: skip
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
     made = empty([size[each] for each in order], dtype=dtype, device=device, pin_memory=pin_memory)

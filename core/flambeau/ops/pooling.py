@@ -133,7 +133,8 @@ def _backward_name(name: str, n: int) -> dict[str, Any]:
 
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
-        f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False, **_backward_name("MaxPool{}DWithIndicesBackward0", n),
+        f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False,
+        **_backward_name("MaxPool{}DWithIndicesBackward0", n),
         input=lambda F, g, input, window_size, stride, padding, dilation, size: max_pool_backward(
             F, g, input, window_size, stride, padding, dilation, size),
     )  # fmt: skip

@@ -144,6 +144,15 @@ def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
     return ones * spread(F, g, input_shape, dim, keepdim) / share
 
 
+def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
+    found = F.masked(F.ones_of(input), (input == value) | ((input != input) & (value != value)))
+    return found * (g / F.sum(found))
+
+
+one_of = op(
+    "one_of", lambda xp, input, value: xp.asarray(value, copy=True), public=False, method=False, out=False,
+    doc="The value, which elements of the input have, NaN among them; they share the gradient.", input=_evenly_among,
+)  # fmt: skip
 op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
 amax_ = op(
     "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim), public=False,
@@ -224,7 +233,8 @@ def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
             return getattr(input, of_two)(other)
         if dim is None:
             _refuse_empty(name, input, None)
-            return shown_as(of_all(input, ()), f"{name.capitalize()}Backward1")
+            made = one_of(input, of_all(input.detach(), ())) if input._requires_grad else of_all(input, ())
+            return shown_as(made, f"{name.capitalize()}Backward1")
         _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
         if not input.ndim:
             wrap_dim(dim, 0)

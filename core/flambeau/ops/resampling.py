@@ -174,17 +174,31 @@ METHODS: dict[str, Callable[..., Taps]] = {
 }  # fmt: skip
 
 
+@functools.lru_cache(256)
+def _in_fixed_point(taps: Taps) -> Taps:
+    """Weights for bytes: multiples of the power of 2 by which the largest of them is a number of 16 bits."""
+    rows = taps.matrix()
+    largest = max(map(max, rows), default=0.0)
+    unit = 2 ** next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
+    weights = [[math.copysign(int(abs(row[place]) * unit + 0.5) / unit, row[place]) * (place not in places[:tap])
+                for tap, place in enumerate(places)] for row, places in zip(rows, taps.indices, strict=True)]  # fmt: skip
+    return Taps(taps.length, taps.indices, weights)
+
+
 def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None], method: str, align_corners: bool) -> Tensor:
     """Bring the dimensions after the first two to ``sizes`` by one of ``METHODS``."""
     exact = method.startswith("nearest")
     as_bytes = not exact and input.dtype is dtypes.uint8
-    made = input.float() if as_bytes else input
+    made = input.double() if as_bytes else input
     for offset, (size, scale) in enumerate(zip(reversed(sizes), reversed(scales), strict=True), 1):
         dim = input.ndim - offset
         taps = METHODS[method](input.shape[dim], size, scale, align_corners)
-        made = (_copy_nearest if exact else _resample)(made, dim, taps)
+        if as_bytes:  # again after each dimension
+            made = (_resample(made, dim, _in_fixed_point(taps)) + 0.5).floor().clamp(0, 255)
+        else:
+            made = (_copy_nearest if exact else _resample)(made, dim, taps)
     if as_bytes:
-        return made.round().clamp(0, 255).to(dtypes.uint8)
+        return made.to(dtypes.uint8)
     name = _NAMES[method.split()[0]][len(sizes)] + ("Aa" if method.endswith("antialias") else "")
     return gathered(made, f"Upsample{name}Backward0", (input,))
 

@@ -133,15 +133,14 @@ def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
 
 def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     """Products and extremes: gather the writers of each place into a row of their own, and reduce the rows."""
-    size = input.numel()
-    shape = input.shape
     if not index.numel():
         return input.clone()
+    shape, size = input.shape, input.numel()
     place = _places(index, dim, shape)
     order = place.argsort(stable=True)
     ordered = place[order]
     rank = _rank_among_equals(ordered)
-    depth = rank._kind.backend.extremes(rank._array)[1] + 1 if len(ordered) else 0
+    depth = rank._kind.backend.extremes(rank._array)[1] + 1
     neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
     rows = input.new_full((size, depth), neutral)
     rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
@@ -212,13 +211,14 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 @composite(inplace=True, out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
-    dim = _check_source("index_add", input, dim, index, source)
-    if source.ndim != input.ndim:
+    if index.ndim < 2 and source.ndim != input.ndim:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
                            f"{list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
+    dim = _check_source("index_add", input, dim, index, source)
     if not input.ndim:
         return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]  # ``alpha`` is Any
-    made = input.index_put(_along(dim, index.reshape(-1)), source if alpha == 1 else source * alpha, accumulate=True)
+    scaled = source if alpha == 1 else source * alpha
+    made = input.index_put(_along(dim, index.reshape(-1)), scaled, accumulate=True)
     return gathered(made, "IndexAddBackward0", (input, source))
 
 

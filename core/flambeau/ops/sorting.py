@@ -7,10 +7,10 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..autograd.unfolding import gathered
+from ..autograd.node import shown_as
 from ..dispatch import require_operands, require_tensors
 from ..op import OPS, composite, op, result_type
-from .reductions import select_backward
+from .reductions import one_of, select_backward
 from .views import wrap_dim
 
 
@@ -135,7 +135,7 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     if dim is None:
         if not input.numel():
             return input.new_full((), float("nan"))
-        return gathered(_median(name, input.reshape(-1), 0, False)[0], f"{name.capitalize()}Backward0", (input,))
+        return shown_as(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), f"{name.capitalize()}Backward0")
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -275,7 +275,7 @@ def searchsorted(
 _search = op(
     "search", lambda xp, input, values, /, side: xp.reshape(
         xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False), values.shape),
-    promote="position", public=False, method=False, out=False,
+    promote="position", takes="real numbers", public=False, method=False, out=False,
 )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 @composite
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
-    if input.dtype.category > dtypes.INTEGER:
+    if input.dtype.category != dtypes.INTEGER:
         raise NotImplementedError(f'"bincount_cpu" not implemented for \'{input.dtype.legacy_name}\'')
     low, high = input._kind.backend.extremes(input._array) if input.numel() else (0, -1)
     if input.ndim != 1 or low < 0:
@@ -274,6 +274,12 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
                            f"{fweights.dtype.legacy_name} dtype")  # fmt: skip
     x = input.reshape(1, -1) if input.ndim < 2 else input
+    for name, each in (("fweights", fweights), ("aweights", aweights)):
+        if each is not None and each.numel() != x.shape[1]:
+            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                               f"{each.numel()} != {x.shape[1]}")  # fmt: skip
+        if each is not None and each.numel() and each._kind.backend.extremes(each._array)[0] < 0:
+            raise RuntimeError(f"cov(): {name} cannot be negative")
     if x.dtype.category < dtypes.FLOATING:
         x = x.to(dtypes.get_default_dtype())
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
@@ -389,11 +395,12 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivative along each of ``dim`` by central differences, one-sided at the edges."""
     dims, spacing = reduced_dims(dim, input.ndim), 1 if spacing is None else spacing
-    if isinstance(spacing, (tuple, list)) and len(spacing) not in (1, len(dims)):
+    spaces = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    if len(spaces) != len(dims):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}")
-    spaces = (
-        list(spacing) * (len(dims) if len(spacing) == 1 else 1) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
-    )
+    for each in dims:
+        if dims.count(each) > 1:
+            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
     return tuple(_gradient_along(input, space, each, edge_order) for space, each in zip(spaces, dims, strict=True))
 
 
@@ -444,10 +451,16 @@ _logcumsumexp = op(
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
-    largest = F.amax(input, (dim,), True)
-    weighted = g * F.exp(largest - out)
-    later = F.flip(F.cumsum(F.flip(weighted, (dim,)), dim), (dim,))
-    return later * F.exp(input - largest)
+    """By doubling, too: each sum gives back a share of what later ones were given, and no share is above 1."""
+    made, step, length = g, 1, input.shape[dim]
+    before: tuple[Any, ...] = (slice(None),) * dim
+    while step < length:
+        here, later = (*before, slice(0, -step), ...), (*before, slice(step, None), ...)
+        share = F.conj(F.exp(F.getitem_slice(out, here) - F.getitem_slice(out, later)))
+        joined = F.getitem_slice(made, here) + share * F.getitem_slice(made, later)
+        made = F.cat([joined, F.getitem_slice(made, (*before, slice(length - step, None), ...))], dim)
+        step *= 2
+    return made * F.conj(F.exp(input - out))
 
 
 @composite(out=True)

@@ -7,9 +7,7 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from .._tensor import Tensor, alias, attach
-from ..autograd import forward_ad
-from ..autograd.engine import tangents
+from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
 from ..declared import missing
 from ..op import composite, op
@@ -653,38 +651,6 @@ def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor
 
 
 attach(unfold=_unfold_method)
-
-
-# --- in place: the tensor becomes another view of its memory ------------------------------------------------------
-
-
-def _becomes(name: str, view: Any) -> None:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        from ..inplace import check_writable
-
-        check_writable(self)
-        before = alias(self)
-        before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
-        if tangents["levels"]:
-            forward_ad.copy_tangents(self, before)
-        seen = view(before, *args, **kwargs)
-        if seen is not before:
-            if tangents["levels"]:
-                forward_ad.follow(self, seen)
-            self._array, self._node, self._requires_grad = seen._array, seen._node, seen._requires_grad
-            self._storage, self._view = seen._storage, (None if self._view is None else seen._view)
-            self._bump_version()
-        return self
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place form of :func:`{name.rstrip('_')}`: the tensor itself gets the new shape."
-    method.__wrapped__ = view  # type: ignore[attr-defined]  # a function has attributes
-    setattr(Tensor, name, method)
-
-
-for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", swapaxes), ("swapdims_", transpose),
-                         ("squeeze_", squeeze), ("unsqueeze_", unsqueeze)):  # fmt: skip
-    _becomes(_name, _function)
 
 
 @composite

@@ -51,7 +51,7 @@ class Adadelta(FirstOrder):
         eps: added to the mean squares before their root is taken.
         weight_decay: factor of the L2 penalty.
         foreach: accepted, for the results do not depend on it.
-        capturable: count the steps on the device, so that a device graph can capture the step.
+        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         maximize: go up the objective, not down.
         differentiable: let gradients flow through the step.
 

@@ -75,7 +75,7 @@ class Adam(FirstOrder):
             <https://openreview.net/forum?id=ryQu7f-RZ>`_.
         foreach, fused: accepted, for the results do not depend on them.
         maximize: go up the objective, not down.
-        capturable: count the steps on the device, so that a device graph can capture the step.
+        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         differentiable: let gradients flow through the step.
         decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
 
@@ -137,6 +137,11 @@ class Adam(FirstOrder):
         }
         super().__init__(params, defaults)
         check.fused(fused, foreach, differentiable)
+
+    def _check(self, params: list[Tensor], group: Group) -> None:
+        if isinstance(group["lr"], Tensor) and group["foreach"] and not group["capturable"]:
+            raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        super()._check(params, group)
 
     def init_state(self, param: Tensor, group: Group) -> State:
         state = {

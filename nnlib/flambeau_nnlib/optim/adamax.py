@@ -55,7 +55,7 @@ class Adamax(FirstOrder):
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
         differentiable: let gradients flow through the step.
-        capturable: count the steps on the device, so that a device graph can capture the step.
+        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
 
     Raises:
         ValueError: an option is out of range.

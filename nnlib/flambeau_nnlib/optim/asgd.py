@@ -60,7 +60,7 @@ class ASGD(FirstOrder):
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
         differentiable: let gradients flow through the step.
-        capturable: do without asking the device, so that a device graph can capture the step.
+        capturable: do without asking the device, so that a device graph can capture the step; not on a CPU.
 
     Raises:
         ValueError: an option is out of range.
@@ -73,6 +73,7 @@ class ASGD(FirstOrder):
     """
 
     rule = staticmethod(asgd)
+    captured = "params, mus, etas, and state_steps"
     scalars = ("step", "eta", "mu")
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Checks of the options that optimizers are constructed with."""
+"""Checks of the options that optimizers are constructed with, and of what they meet in a step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from flambeau import Tensor
 
@@ -32,3 +32,24 @@ def fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> Non
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+# In a step
+
+HOST = "cpu"
+"""The type of the device whose steps no device graph captures."""
+
+
+def fusable(params: Iterable[Tensor]) -> None:
+    for param in params:
+        if not param.is_floating_point():
+            devices = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+            raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported "
+                               f"devices: {devices} but {param.dtype} and {param.device.type}")  # fmt: skip
+
+
+def capturable(params: Iterable[Tensor], names: str, xla: bool) -> None:
+    """Refuse to count steps on the host where a device graph is to capture them; ``names`` says what is counted."""
+    if any(param.device.type == HOST for param in params):
+        devices = ["cuda", "xpu", "hpu", "privateuseone"] + ["xla"] * xla
+        raise AssertionError(f"If capturable=True, {names} must be on supported devices: {devices}.")

@@ -15,6 +15,7 @@ import flambeau as torch
 from flambeau import Tensor
 from flambeau.steps import has_step
 
+from . import check
 from .flat import Flattener
 from .optimizer import Group, Optimizer, State
 
@@ -50,6 +51,9 @@ class FirstOrder(Optimizer):
     scalars: ClassVar[tuple[str, ...]] = ("step",)
     """The entries of the state that are 0-d tensors, and were numbers in older versions."""
 
+    captured: ClassVar[str] = "params and state_steps"
+    """What a message calls the tensors that must be on the device, for a device graph to capture a step."""
+
     def init_state(self, param: Tensor, group: Group) -> State:
         """Return what the rule knows about a parameter before its first step."""
         return {}
@@ -73,6 +77,7 @@ class FirstOrder(Optimizer):
         return loss
 
     def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        self._check(params, group)
         states, options = self._states(params, group), _plain(group, params[0])
         alone = group.get("differentiable") or group.get("capturable") or has_step(self.kernel, params[0])
         if alone or not self.flattens:
@@ -82,11 +87,20 @@ class FirstOrder(Optimizer):
         flattener = flatteners.get(i) or flatteners.setdefault(i, Flattener(self.rule, self.scalars))
         flattener.apply(params, grads, states, options)
 
+    def _check(self, params: list[Tensor], group: Group) -> None:
+        """Refuse what the options do not allow for."""
+        if group.get("differentiable") and group.get("foreach"):
+            raise AssertionError("_foreach ops don't support autograd")
+        if group.get("fused"):
+            check.fusable(params)
+        elif group.get("capturable"):
+            check.capturable(params, self.captured, xla=not group.get("foreach"))
+
     def _states(self, params: list[Tensor], group: Group) -> list[State]:
         states = [self.state[param] or self._new_state(param, group) for param in params]
         if group.get("differentiable"):
-            if group.get("foreach"):
-                raise AssertionError("_foreach ops don't support autograd")
+            if any(state["step"].requires_grad for state in states if "step" in state):
+                raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
             for state in states:  # the graph of earlier steps needs the tensors as they were
                 state.update({key: value.clone() for key, value in state.items()})
         return states

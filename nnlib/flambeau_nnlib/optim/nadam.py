@@ -64,7 +64,7 @@ class NAdam(FirstOrder):
         decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
-        capturable: count the steps on the device, so that a device graph can capture the step.
+        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         differentiable: let gradients flow through the step.
 
     Raises:
@@ -80,6 +80,7 @@ class NAdam(FirstOrder):
 
     rule = staticmethod(nadam)
     scalars = ("step", "mu_product")
+    captured = "params, mu_products and state_steps"
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ class RAdam(FirstOrder):
         decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
-        capturable: count the steps on the device, so that a device graph can capture the step.
+        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         differentiable: let gradients flow through the step.
 
     Raises:

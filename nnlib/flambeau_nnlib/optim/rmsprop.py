@@ -62,7 +62,7 @@ class RMSprop(FirstOrder):
         momentum: the share of the velocity that stays from step to step.
         centered: divide by the standard deviation of the gradient, as in `Generating Sequences With Recurrent
             Neural Networks <https://arxiv.org/abs/1308.0850>`_, in place of its root mean square.
-        capturable: count the steps on the device, so that a device graph can capture the step.
+        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
         differentiable: let gradients flow through the step.

@@ -54,7 +54,7 @@ class Rprop(FirstOrder):
         lr: the step size to start with, a number or a tensor of one element.
         etas: the factors by which a step size shrinks and grows.
         step_sizes: the smallest and the largest step size.
-        capturable: count the steps on the device, so that a device graph can capture the step.
+        capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
         differentiable: let gradients flow through the step.

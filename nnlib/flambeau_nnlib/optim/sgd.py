@@ -139,5 +139,9 @@ class SGD(FirstOrder):
         super().__init__(params, defaults)
         check.fused(fused, foreach, differentiable)
 
+    def _check(self, params: list[Tensor], group: Group) -> None:
+        if group["fused"]:
+            check.fusable(params)
+
     def _states(self, params: list[Tensor], group: Group) -> list[State]:
         return super()._states(params, group) if group["momentum"] != 0 else []

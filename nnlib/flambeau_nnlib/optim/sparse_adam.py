@@ -85,6 +85,9 @@ class SparseAdam(FirstOrder):
         check.that(0.0 < eps, f"Invalid epsilon value: {eps}")  # noqa: SIM300
         check.betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        groups = enumerate(self.param_groups)
+        places = [[i, j] for i, group in groups for j, param in enumerate(group["params"]) if param.is_complex()]
+        check.that(not places, f"Complex params at indices {places}: SparseAdam does not support complex parameters")
 
     def init_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "exp_avg": torch.zeros_like(param), "exp_avg_sq": torch.zeros_like(param)}

@@ -40,6 +40,11 @@ def scaled_dot_product_attention(
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
+    if query.dtype is key.dtype is value.dtype and query.dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
+        mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
+        made = scaled_dot_product_attention(
+            query.float(), key.float(), value.float(), mask, dropout_p, is_causal, scale, enable_gqa)
+        return made.to(query.dtype)
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)

@@ -35,6 +35,8 @@ def embedding(
     tensor([[3., 4.],
             [1., 2.]])
     """
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
     padding_idx = _row(padding_idx, weight.size(0))
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)

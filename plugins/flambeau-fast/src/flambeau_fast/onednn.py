@@ -19,7 +19,7 @@ import numpy as np
 
 from .choice import Declined
 
-__all__ = ["available", "convolution", "convolution_input", "convolution_weight", "copied", "matmul", "product"]
+__all__ = ["available", "convolution", "convolution_input", "convolution_weight", "copied", "gemm", "matmul"]
 
 Sizes = Sequence[int]
 
@@ -92,6 +92,14 @@ def library() -> Library | None:
 def available() -> bool:
     """Whether there is a oneDNN to use."""
     return library() is not None
+
+
+@cache
+def gemm() -> int:
+    """The address of the function that multiplies matrices, for loops to call."""
+    found = library()
+    assert found is not None
+    return c_void_p.from_buffer(found.functions.dnnl_sgemm).value or 0
 
 
 # --- memory -------------------------------------------------------------------------------------------------------

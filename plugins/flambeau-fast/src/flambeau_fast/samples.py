@@ -11,7 +11,7 @@ import numpy as np
 from flambeau_backends.numpy import kernels as numpy_kernels
 from flambeau_backends.numpy.random import Generator
 
-from .choice import FLOAT
+from .choice import FLOAT, KERNELS
 
 __all__ = ["Call", "calls"]
 
@@ -97,14 +97,17 @@ def _rows(draw: _Draw) -> Iterator[Call]:
     yield Call("cross_entropy_backward", (draw.normal(len(rows)), rows, sums, target, None, "none", -100))
     weight, bias = draw.normal(length), draw.normal(length)
     for parameters in ((weight, bias), (None, None), (weight, None)):
+        kept: dict[str, Any] = {}
+        _kept("layer_norm", kept, cube, *parameters, None, None, (2,), 1e-5)
         yield Call("layer_norm", (cube, *parameters, None, None, (2,), 1e-5, {}))
-        yield Call("norm_backward", (g[None], cube, *parameters, None, None, (2,), 1e-5, _kept_moments(rows)))
+        yield Call("norm_backward", (g[None], cube, *parameters, None, None, (2,), 1e-5, kept))
 
 
-def _kept_moments(rows: Any) -> dict[str, Any]:
-    """What the forwards of both packs leave for the backward."""
-    mean, scale = rows.mean(1, keepdims=True), 1 / np.sqrt(rows.var(1, keepdims=True) + FLOAT.type(1e-5))
-    return {"row moments": np.stack((mean[:, 0], scale[:, 0])), "moments": (mean[:, None], scale[:, None])}
+def _kept(name: str, workspace: dict[str, Any], *args: Any) -> Any:
+    """The result of a forward; the workspace gets what both kernels, this pack's and NumPy's, leave in it for the backward."""
+    made = KERNELS[name](*args, workspace)
+    numpy_kernels.KERNELS[name](*args, workspace)
+    return made
 
 
 def _channels(draw: _Draw) -> Iterator[Call]:
@@ -137,6 +140,7 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
             yield Call("mm", (a, b))
     yield Call("bmm", (draw.normal(batch, n, m), draw.normal(batch, p, m).swapaxes(1, 2)))
     yield Call("linear", (draw.normal(p), draw.normal(3, n, m), draw.normal(p, m)))
+    yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
 
 
 def _recurrent(draw: _Draw) -> Iterator[Call]:
@@ -145,9 +149,10 @@ def _recurrent(draw: _Draw) -> Iterator[Call]:
     h, c = draw.normal(batch, size), draw.normal(batch, size)
     for reverse in (False, True):
         kept: dict[str, Any] = {}
-        made = numpy_kernels.KERNELS["lstm_layer"](gates, h, c, weight, reverse, kept)
+        made = _kept("lstm_layer", kept, gates, h, c, weight, reverse)
         slopes = [draw.normal(steps, batch, size) for _ in range(2)]
         yield Call("lstm_layer", (gates, h, c, weight, reverse, {}))
+        yield Call("lstm_layer", (gates, h, c, weight, reverse, None))
         yield Call("lstm_backward", (*slopes, gates, h, c, weight, *made, reverse, kept))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import jax
@@ -14,7 +13,7 @@ import numpy
 from flambeau.backend import Backend, hookimpl
 
 from .compiled import Compiled
-from .kernels import KERNELS
+from .kernels import KERNELS, cast
 
 __all__ = ["JaxBackend"]
 
@@ -23,6 +22,19 @@ if jax.config.jax_compilation_cache_dir is None:  # small programs, many of them
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+
+
+class _New:
+    """``jax.numpy`` with new arrays from NumPy: XLA would compile a program for each shape."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(jnp, name)
+
+    for _name in ("arange", "empty", "eye", "full", "linspace", "ones", "zeros"):
+        locals()[_name] = staticmethod(lambda *args, _make=getattr(numpy, _name), **kwargs: jax.device_put(_make(*args, **kwargs)))
+
+
+_NEW = _New()
 
 
 class JaxBackend(Backend):
@@ -38,24 +50,27 @@ class JaxBackend(Backend):
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
         return KERNELS
 
-    def kernel_of(self, name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
-        return Compiled(name, partial(forward, self.xp))
+    def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return Compiled(name, function)
 
     # --- arrays ---
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
-        if raw_dtype is not None and not hasattr(data, "dtype"):
-            data = numpy.asarray(data, dtype=raw_dtype)  # with NumPy's checks of range, and faster
-        return jnp.asarray(data, dtype=raw_dtype)
+        if isinstance(data, jax.Array):
+            return data if raw_dtype in (None, data.dtype) else self.astype(data, raw_dtype)
+        return jax.device_put(numpy.array(data, dtype=raw_dtype))  # a copy: JAX may keep the memory that it is given
 
     def wrap(self, array: Any) -> Any:
-        return jnp.asarray(array)
+        return self.asarray(array)
+
+    def on(self, index: int | None) -> Any:
+        return _NEW
 
     def to_host(self, array: Any) -> Any:
         return numpy.asarray(array)
 
     def from_host(self, data: Any, index: int = 0) -> Any:
-        return jnp.array(data)
+        return self.asarray(data)
 
     def tolist(self, array: Any) -> Any:
         return numpy.asarray(array).tolist()
@@ -64,8 +79,7 @@ class JaxBackend(Backend):
         return array.item()
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
-        real = jnp.iscomplexobj(array) and not jnp.issubdtype(raw_dtype, jnp.complexfloating) and raw_dtype != jnp.dtype(bool)
-        return (array.real if real else array).astype(raw_dtype)
+        return cast(array, raw_dtype)
 
     def reinterpret(self, array: Any, wanted: Any) -> Any:
         return array.view(self.dtypes[wanted])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,6 +16,15 @@ _NEEDS_VALUES = (  # the function looks into an array, or at a number, so that i
     jax.errors.NonConcreteBooleanIndexError,
 )  # fmt: skip
 _TRACED = object()  # among the parameters that a program is compiled for, the place of what it is given each time
+
+# Optimizing is most of the work of compiling, and a program on few elements runs no faster for it.
+_FEW = 1024
+_UNOPTIMIZED = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 
 
 class _Slice(NamedTuple):
@@ -36,11 +45,31 @@ def _is_array_or_number(kind: type) -> bool:
     return _is_array(kind) or issubclass(kind, (float, complex))
 
 
+@cache
+def _unoptimized() -> dict[str, Any]:
+    """The options to compile fast with, as far as this version of XLA has them."""
+    return {name: value for name, value in _UNOPTIMIZED.items() if _has_option(name, value)}
+
+
+def _has_option(name: str, value: Any) -> bool:
+    try:
+        jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
+    except RuntimeError:  # "No such compile option"
+        return False
+    return True
+
+
+def _are_few(traced: Iterable[Any]) -> bool:
+    """Whether there are so few elements, all arrays together, that any program will do."""
+    return sum([getattr(each, "size", 1) for each in traced]) <= _FEW
+
+
 class Compiled:
     """A function that is compiled once for each combination of shapes, dtypes and parameters.
 
-    Floats are traced as arrays are, for the learning rate of each step may be another one.  A function that decides by the
-    value of a float is compiled for each value, and one that decides by what is in an array is not compiled at all.
+    Arrays of few elements get a program that is soon compiled, others one that runs fast.  Floats are traced as arrays are,
+    for the learning rate of each step may be another one.  A function that decides by the value of a float is compiled for
+    each value, and one that decides by what is in an array is not compiled at all.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -54,7 +83,10 @@ class Compiled:
             return function(*args, **kwargs)
 
         program.__name__ = name  # for JAX's logs
-        self.program = jax.jit(program, static_argnums=(0, 1))
+        self.programs = {  # by whether the arrays are few
+            True: jax.jit(program, static_argnums=(0, 1), compiler_options=_unoptimized()),
+            False: jax.jit(program, static_argnums=(0, 1)),
+        }
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         is_traced = self.is_traced
@@ -70,8 +102,10 @@ class Compiled:
                 fixed.append(_TRACED)
             else:
                 fixed.append(_Slice(each.start, each.stop, each.step) if type(each) is slice else each)
+        if any([isinstance(each, jax.core.Tracer) for each in traced]):
+            return self.function(*given, **kwargs)  # a part of a program
         try:
-            return self.program(tuple(fixed), structure, traced)
+            return self.programs[_are_few(traced)](tuple(fixed), structure, traced)
         except _NEEDS_VALUES:
             numbers = any(isinstance(each, (float, complex)) for each in traced)
             self.is_traced = _is_array if numbers and is_traced is _is_array_or_number else None

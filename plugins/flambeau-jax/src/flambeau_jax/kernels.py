@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-import numpy
 
 from .compiled import Compiled
+from .indices import Block, block_of, check_bounds, has_arrays, is_mask, places
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "cast"]
 
-_BOOL = numpy.dtype(bool)
 KERNELS: dict[str, Callable[..., Any]] = {}
 
 
@@ -26,6 +25,13 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, compiled."""
     return functools.wraps(function)(Compiled(function.__name__, function))
+
+
+@compiled
+def cast(input: Any, dtype: Any) -> Any:
+    """The array in another dtype; the real part, where that is for real numbers."""
+    real = jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating) and dtype != bool
+    return (input.real if real else input).astype(dtype)
 
 
 # --- shapes -------------------------------------------------------------------------------------------------------
@@ -50,55 +56,33 @@ KERNELS["squeeze"] = KERNELS["reshape"] = view
 # --- indexing -----------------------------------------------------------------------------------------------------
 
 
-def _check_bounds(shape: tuple[int, ...], items: Any) -> None:
-    """JAX clips where PyTorch raises."""
-    items = items if isinstance(items, tuple) else (items,)
-    axis = 0
-    for position, each in enumerate(items):
-        if each is Ellipsis:
-            rest = sum(_dims(later) for later in items[position + 1 :])
-            axis = len(shape) - rest
-            continue
-        if hasattr(each, "dtype") and each.dtype != _BOOL and each.size:
-            places = numpy.asarray(each)
-            _check(int(places.min()), axis, shape[axis])
-            _check(int(places.max()), axis, shape[axis])
-        elif isinstance(each, int) and not isinstance(each, bool):
-            _check(each, axis, shape[axis])
-        axis += _dims(each)
-
-
-def _check(index: int, axis: int, length: int) -> None:
-    if not -length <= index < length:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {length}")
-
-
-def _dims(item: Any) -> int:
-    if item is None or item is Ellipsis:
-        return 0
-    return item.ndim if hasattr(item, "dtype") and item.dtype == _BOOL else 1
-
-
-def _places(index: Any) -> Any:
-    """The index with the places where masks hold in place of the masks: how many there are decides what is compiled."""
-    items: list[Any] = []
-    for each in index if isinstance(index, tuple) else (index,):
-        if getattr(each, "dtype", None) != _BOOL:
-            items.append(each)
-        elif each.ndim:
-            items.extend(numpy.nonzero(numpy.asarray(each)))
-        else:
-            items.append(bool(each))
-    return tuple(items)
+@compiled
+def looked_up(input: Any, begins: Any, block: Block) -> Any:
+    return block.look(input, begins)
 
 
 @compiled
-def looked_up(input: Any, index: Any) -> Any:
+def written(input: Any, value: Any, begins: Any, block: Block) -> Any:
+    return block.put(input, value, begins)
+
+
+@compiled
+def written_into_zeros(input: Any, shape: Any, begins: Any, block: Block) -> Any:
+    return block.put(jnp.zeros(shape, input.dtype), input, begins)
+
+
+@compiled
+def filled(input: Any, value: Any, mask: Any) -> Any:
+    return jnp.where(mask.reshape(mask.shape + (1,) * (input.ndim - mask.ndim)), value, input)
+
+
+@compiled
+def gathered(input: Any, index: Any) -> Any:
     return input[index]
 
 
 @compiled
-def written(input: Any, value: Any, index: Any) -> Any:
+def scattered(input: Any, value: Any, index: Any) -> Any:
     return input.at[index].set(value)
 
 
@@ -108,24 +92,17 @@ def added(input: Any, values: Any, index: Any) -> Any:
 
 
 @compiled
-def written_into_zeros(input: Any, shape: Any, index: Any) -> Any:
-    return jnp.zeros(shape, input.dtype).at[index].set(input)
-
-
-@compiled
 def added_to_zeros(input: Any, shape: Any, index: Any) -> Any:
     return jnp.zeros(shape, input.dtype).at[index].add(input)
 
 
-@compiled
-def filled(input: Any, value: Any, mask: Any) -> Any:
-    return jnp.where(mask.reshape(mask.shape + (1,) * (input.ndim - mask.ndim)), value, input)
-
-
 @kernel
 def index(input: Any, index: Any) -> Any:
-    _check_bounds(input.shape, index)
-    return looked_up(input, _places(index))
+    if not has_arrays(index):
+        block, begins = block_of(input.shape, index)
+        return looked_up(input, begins, block)
+    check_bounds(input.shape, index)
+    return gathered(input, places(index))
 
 
 for _name in ("select", "slice", "unsqueeze", "alias"):
@@ -134,26 +111,30 @@ for _name in ("select", "slice", "unsqueeze", "alias"):
 
 @kernel
 def setitem(input: Any, value: Any, index: Any) -> Any:
+    if not has_arrays(index):
+        block, begins = block_of(input.shape, index)
+        return written(input, value, begins, block)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    if getattr(mask, "dtype", None) == _BOOL and not value.ndim and mask.shape == input.shape[: mask.ndim]:
+    if is_mask(mask) and not value.ndim and mask.shape == input.shape[: mask.ndim]:
         return filled(input, value, mask)
-    _check_bounds(input.shape, index)
-    return written(input, value, _places(index))
-
-
-@kernel
-def getitem_backward(input: Any, shape: Any, index: Any) -> Any:
-    return written_into_zeros(input, shape, _places(index))
+    check_bounds(input.shape, index)
+    return scattered(input, value, places(index))
 
 
 @kernel
 def index_backward(input: Any, shape: Any, index: Any) -> Any:
-    return added_to_zeros(input, shape, _places(index))
+    if has_arrays(index):
+        return added_to_zeros(input, shape, places(index))
+    block, begins = block_of(shape, index)
+    return written_into_zeros(input, shape, begins, block)
+
+
+KERNELS["getitem_backward"] = index_backward
 
 
 @kernel
 def index_put_add(input: Any, values: Any, index: Any) -> Any:
-    return added(input, values, _places(index))
+    return added(input, values, places(index))
 
 
 @kernel

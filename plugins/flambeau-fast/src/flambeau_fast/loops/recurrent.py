@@ -1,48 +1,113 @@
-"""A step of an LSTM, between the products of matrices: ``(sample, gate and unit)``."""
+"""An LSTM, all steps at once: ``(step, sample, gate and unit)``.
+
+A thread takes a strip of the samples through the whole sequence, so that threads need not wait for each other at every step.
+Within a step there are several loops over few arrays each: of one over many, the compiler makes no vector instructions.
+"""
 
 from __future__ import annotations
 
-from numba import prange
+import numpy as np
+from numba import get_num_threads, prange
 
-from . import compiled
+from . import compiled, inlined
+from .matrix import multiply
 from .scalar import f32, sigmoid, tanh
 
 
-@compiled
-def lstm_step(active, cell, output, gates, now, c):
-    """``active`` are the gates after their sigmoids and tanh; ``gates`` and ``now``, what input and state add to them.
+_NARROW = 8  # samples: a thread is not worth its while for fewer
 
-    Several loops over few arrays each: of one over many, the compiler makes no vector instructions.
-    """
-    size = c.shape[1]
-    for sample in prange(len(c)):
-        add, more, kept, before = gates[sample], now[sample], active[sample], c[sample]
-        new_cell, new_output = cell[sample], output[sample]
+
+def strips(batch: int) -> int:
+    """How many threads are to share the samples."""
+    return max(1, min(get_num_threads(), batch // _NARROW))
+
+
+@inlined
+def _quarters(row):
+    """What of a row is the input, forget, cell and output gate's.  An index as ``size + j`` would cost the vector instructions."""
+    size = len(row) // 4
+    return row[:size], row[size : 2 * size], row[2 * size : 3 * size], row[3 * size :]
+
+
+@inlined
+def _cells(active, cell, output, c):
+    """From sums of what input and state add to the gates: those after their sigmoids and tanh, the cell and the output."""
+    for sample in range(len(c)):
+        row, before, new_cell, new_output = active[sample], c[sample], cell[sample], output[sample]
+        i, f, g, o = _quarters(row)
+        size = len(before)
+        both = row[: 2 * size]
         for j in range(2 * size):
-            kept[j] = sigmoid(add[j] + more[j])
-        for j in range(2 * size, 3 * size):
-            kept[j] = tanh(add[j] + more[j])
-        for j in range(3 * size, 4 * size):
-            kept[j] = sigmoid(add[j] + more[j])
+            both[j] = sigmoid(both[j])
         for j in range(size):
-            new_cell[j] = kept[size + j] * before[j] + kept[j] * kept[2 * size + j]
+            g[j] = tanh(g[j])
         for j in range(size):
-            new_output[j] = kept[3 * size + j] * tanh(new_cell[j])
+            o[j] = sigmoid(o[j])
+        for j in range(size):
+            new_cell[j] = f[j] * before[j] + i[j] * g[j]
+        for j in range(size):
+            new_output[j] = o[j] * tanh(new_cell[j])
+
+
+@inlined
+def _slopes(slopes, d_c, d_h, g_output, g_cell, active, cell, c):
+    """The gradient of the gates before their sigmoids and tanh, and that of the cell before, in the place of ``d_c``."""
+    for sample in range(len(c)):
+        i, f, g, o = _quarters(active[sample])
+        to_i, to_f, to_g, to_o = _quarters(slopes[sample])
+        to_cell, to_output, now, before = d_c[sample], d_h[sample], cell[sample], c[sample]
+        output_slope, cell_slope, size = g_output[sample], g_cell[sample], len(c[sample])
+        for j in range(size):
+            to_output[j] += output_slope[j]
+        for j in range(size):
+            to_cell[j] += cell_slope[j]
+        for j in range(size):
+            squashed = tanh(now[j])
+            to_cell[j] += to_output[j] * o[j] * (f32(1) - squashed * squashed)
+            to_o[j] = to_output[j] * squashed * o[j] * (f32(1) - o[j])
+        for j in range(size):
+            to_i[j] = to_cell[j] * g[j] * i[j] * (f32(1) - i[j])
+            to_g[j] = to_cell[j] * i[j] * (f32(1) - g[j] * g[j])
+        for j in range(size):
+            to_f[j] = to_cell[j] * before[j] * f[j] * (f32(1) - f[j])
+            to_cell[j] *= f[j]
 
 
 @compiled
-def lstm_step_back(slopes, d_c, d_h, g_output, g_cell, active, cell, c):
-    """The gradient of the gates, and that of the cell before, which takes the place of ``d_c``."""
-    size = c.shape[1]
-    for sample in prange(len(c)):
-        kept, made, cell_slope = active[sample], slopes[sample], d_c[sample]
-        for j in range(size):
-            i, f, g, o = kept[j], kept[size + j], kept[2 * size + j], kept[3 * size + j]
-            squashed = tanh(cell[sample, j])
-            to_output = d_h[sample, j] + g_output[sample, j]
-            to_cell = cell_slope[j] + g_cell[sample, j] + to_output * o * (f32(1) - squashed * squashed)
-            made[j] = to_cell * g * i * (f32(1) - i)
-            made[size + j] = to_cell * c[sample, j] * f * (f32(1) - f)
-            made[2 * size + j] = to_cell * i * (f32(1) - g * g)
-            made[3 * size + j] = to_output * squashed * o * (f32(1) - o)
-            cell_slope[j] = to_cell * f
+def lstm(gemm, active, cells, output, gates, h, c, turned, reverse, strips):
+    """``turned`` is the transpose of the weight.
+
+    ``active`` gets the gates after their sigmoids and tanh, of each step or, where there is only room for one, of the last.
+    """
+    steps, batch = len(gates), len(h)
+    for strip in prange(strips):
+        first, last = strip * batch // strips, (strip + 1) * batch // strips
+        state, cell = h[first:last], c[first:last]
+        for number in range(steps):
+            step = steps - 1 - number if reverse else number
+            now, next_cell, next_state = active[step % len(active), first:last], cells[step, first:last], output[step, first:last]
+            now[:] = gates[step, first:last]
+            multiply(gemm, now, state, False, turned, False, f32(1))
+            _cells(now, next_cell, next_state, cell)
+            state, cell = next_state, next_cell
+
+
+@compiled
+def lstm_backward(gemm, slopes, d_h, d_c, d_weight, g_output, g_cells, active, h, c, weight, output, cells, reverse, strips):
+    """``d_h`` and ``d_c`` come as zeros."""
+    steps, batch = len(slopes), len(h)
+    for strip in prange(strips):
+        first, last = strip * batch // strips, (strip + 1) * batch // strips
+        to_state, to_cell = d_h[first:last], d_c[first:last]
+        for number in range(steps - 1, -1, -1):
+            step = steps - 1 - number if reverse else number
+            before = c[first:last] if number == 0 else cells[step + 1 if reverse else step - 1, first:last]
+            made = slopes[step, first:last]
+            _slopes(made, to_cell, to_state, g_output[step, first:last], g_cells[step, first:last], active[step, first:last],
+                    cells[step, first:last], before)  # fmt: skip
+            multiply(gemm, to_state, made, False, weight, False, f32(0))
+    start, rest, states = (steps - 1, slopes[:-1], output[1:]) if reverse else (0, slopes[1:], output[:-1])
+    multiply(gemm, d_weight, slopes[start], True, h, False, f32(0))
+    if steps > 1:
+        rows = np.int64(steps - 1) * batch
+        multiply(gemm, d_weight, rest.reshape(rows, slopes.shape[2]), True, states.reshape(rows, h.shape[1]), False, f32(1))

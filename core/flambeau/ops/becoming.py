@@ -1,0 +1,165 @@
+"""In place, not the elements but the look: a tensor becomes another view of its memory, or of other memory."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from .._tensor import Tensor, alias, attach
+from ..autograd import forward_ad
+from ..autograd.engine import tangents
+from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.node import Error, shown_as
+from ..backend import contiguous_strides
+from ..inplace import check_writable
+from .memory import as_strided
+from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
+
+__all__: list[str] = []
+
+
+def _as_it_was(self: Tensor) -> Tensor:
+    """What a tensor is until now, under another name."""
+    before: Tensor = alias(self)
+    before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
+    before._storage = self._storage or self._own_storage()
+    if tangents["levels"]:
+        forward_ad.copy_tangents(self, before)
+    return before
+
+
+def _hand_over(self: Tensor, before: Tensor) -> bool:
+    """Let the views of a tensor be views of what it was; whether there were any."""
+    views = before._storage.views_of(self)  # type: ignore[union-attr]  # it has one
+    for each in views:
+        if each._view is not None:
+            each._view = (before, *each._view[1:])
+        else:
+            each.__dict__["_shares"] = before
+    if before._view is None:
+        before.__dict__["_became"] = weakref.ref(self)
+    return bool(views)
+
+
+def _become(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
+    """Make a tensor what ``view`` shows of it.
+
+    A tensor that has views becomes a view itself, of what it was: so writes through it and through them find each other.
+    """
+    check_writable(self)
+    before = _as_it_was(self)
+    seen = view(before)
+    if seen is before:
+        return self
+    if tangents["levels"]:
+        forward_ad.follow(self, seen)
+    self._array = seen._array
+    self._bump_version()
+    if self._requires_grad and not is_grad_enabled():
+        return self
+    self._node, self._requires_grad = seen._node, seen._requires_grad
+    if _hand_over(self, before) or self._view is not None:
+        assert before._storage is not None and seen._view is not None
+        if self._view is None:
+            before._storage.add_view(self)
+        else:
+            before._storage.add_former(before, self)
+        self._view = (*seen._view[:3], True if self._view is None else self._view[3])
+    return self
+
+
+_LATER = {  # PyTorch's names of the nodes, where a function's in-place form has another
+    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
+    "AsStridedBackward0": "AsStridedBackward1", "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
+    "SqueezeBackward2": "SqueezeBackward5",
+}  # fmt: skip
+
+
+def _in_place(name: str, view: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        made = _become(self, lambda before: view(before, *args, **kwargs))
+        node = type(made._node).__name__
+        return shown_as(made, _LATER[node]) if node in _LATER else made
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place form of :func:`{name.rstrip('_')}`: the tensor itself becomes that view."
+    method.__wrapped__ = view  # type: ignore[attr-defined]  # a function has attributes
+    setattr(Tensor, name, method)
+
+
+for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", swapaxes), ("swapdims_", transpose),
+                         ("squeeze_", squeeze), ("unsqueeze_", unsqueeze), ("as_strided_", as_strided)):  # fmt: skip
+    _in_place(_name, _function)
+
+
+# --- other memory -------------------------------------------------------------------------------------------------
+
+
+def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Make this tensor a view of a storage's, or of another tensor's, memory."""
+    if source is None:
+        source = self.new_empty(0)
+    if not isinstance(source, Tensor):
+        flat = source.as_tensor(self.dtype)
+        size = (flat.numel(),) if size is None else as_shape((size,))
+        stride = contiguous_strides(size) if stride is None else as_shape((stride,))
+        source = as_strided(flat, size, stride, storage_offset)
+    elif size is not None:
+        source = as_strided(source, size, contiguous_strides(as_shape((size,))) if stride is None else stride, storage_offset)
+    if source.dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
+    check_writable(self)
+    before = _as_it_was(self)
+    _hand_over(self, before)
+    self._array, self._view = source._array, None
+    if not self._kind.backend.mutable:
+        self._storage = (source._storage or source._own_storage()).twin()
+        self._storage.link(self, source)
+    self._bump_version()
+    if self._requires_grad and is_grad_enabled():
+        self._node = Error.before(self, "derivative for set_ is not implemented")
+    return self
+
+
+def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
+    """Change the shape in place: the memory is kept where it is large enough, and grows, uninitialised, where not."""
+    shape = sizes_given(size, rest)
+    if self._requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    backend = self._kind.backend
+    flat, offset = backend.root(self._array)
+    missing = offset + prod(shape) - flat.shape[0]
+    if missing > 0:
+        xp = backend.on(self.device.index)
+        flat = xp.concat([flat, xp.empty((missing,), dtype=self._kind.raw_dtype)])
+        _move_views(self, flat)
+    self._array = backend.as_strided(flat, shape, contiguous_strides(shape), offset)
+    self._bump_version()
+    return self
+
+
+def _move_views(self: Tensor, flat: Any) -> None:
+    """The memory of a tensor has moved: let all that are known to share it follow."""
+    backend, storage = self._kind.backend, self._storage
+    if storage is None or not backend.mutable:
+        return
+    for each in {self._base, *storage.alive()} - {None, self}:
+        if each._kind is self._kind:
+            array = each._array
+            each._array = backend.as_strided(flat, array.shape, backend.strides(array), backend.root(array)[1])
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """A view of another shape.  Deprecated in favour of ``view``."""
+    return self.reshape(*sizes)
+
+
+def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """``resize_`` to the shape of ``the_template``."""
+    return _resize_(self, the_template.shape)
+
+
+attach(set_=_set_, resize_=_resize_, resize=_resize, resize_as_=_resize_as_)
+attach(resize_as=lambda self, tensor: _resize(self, tensor.shape))

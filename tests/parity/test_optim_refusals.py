@@ -1,0 +1,66 @@
+"""What optimizers refuse, as soon as they are made or not before a step, and with which words."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import flambeau  # noqa: E402
+
+FLAGS = ("foreach", "fused", "capturable", "differentiable")
+OPTIMIZERS = [
+    name for name in torch.optim.__all__
+    if name[0].isupper() and name not in ("Optimizer", "SparseAdam") and name in flambeau.optim.__all__
+]  # fmt: skip
+CALLS = [
+    (name, dict(zip(chosen, values, strict=True)), dtype)
+    for name in OPTIMIZERS
+    for count in (1, 2, 3)
+    for chosen in itertools.combinations(
+        [each for each in FLAGS if each in inspect.signature(getattr(torch.optim, name)).parameters], count
+    )
+    for values in ((True,) * count, (True,) * (count - 1) + (False,))
+    for dtype in ("float32", "complex64", "bfloat16")
+]
+
+
+def outcome(lib, name, options, dtype, **state):
+    """Where an error arises, its type and what it says; or that there is none."""
+    try:
+        param = lib.nn.Parameter(lib.ones(3, 2, dtype=getattr(lib, dtype)))
+        optimizer = getattr(lib.optim, name)([param], **options)
+    except Exception as error:
+        return "constructor", type(error).__name__, str(error)
+    for group in optimizer.param_groups:
+        group.update(state)
+    for step in range(2):
+        param.grad = lib.ones_like(param)
+        try:
+            optimizer.step((lambda: (param * param.conj()).real.sum()) if name == "LBFGS" else None)
+        except Exception as error:
+            return step, type(error).__name__, str(error)
+    return "fine"
+
+
+def same_sense(text):
+    """Without the list of devices, and without what the error names: a leaf, or the view of it that is worked on."""
+    return re.sub(r"devices: \[.*?\]", "devices", str(text)).replace("a view of a leaf", "a leaf").replace(", and", " and")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name, options, dtype", CALLS, ids=str)
+def test_flags(name, options, dtype):
+    ours, theirs = (outcome(lib, name, options, dtype) for lib in (flambeau, torch))
+    if {"foreach", "capturable", "differentiable"} <= {flag for flag, on in options.items() if on}:
+        assert ours[:2] == theirs[:2]  # two reasons, of which the optimizers name one or the other
+    else:
+        assert same_sense(ours) == same_sense(theirs)
+
+
+def test_complex_parameters_of_sparse_adam():
+    ours, theirs = (outcome(lib, "SparseAdam", {}, "complex64") for lib in (flambeau, torch))
+    assert ours == theirs and ours[0] == "constructor"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,85 @@ def test_a_mode_that_follows_sees_what_is_inside_once():
         torch.nansum(x)
         torch.reshape(x, (4,))
     assert watched.seen.count("nansum") == watched.seen.count("reshape") == 1 and "sum" in watched.seen
+
+
+# --- methods and attributes -----------------------------------------------------------------------------------------
+
+
+def test_a_mode_sees_methods_not_what_they_are_made_of():
+    x = torch.arange(6.0).reshape(2, 3)
+    with Passing() as watched:
+        x.norm()
+        x.view(-1).unique()
+        x.clone().zero_()
+        x @ x.T
+        assert x.dim() == 2 and x[0, 0].item() == 0
+        1 - x, 2 // (x + 1), x**2, ~(x == 0)
+    assert watched.seen == [
+        "norm", "view", "unique", "clone", "zero_", "__get__", "matmul", "dim", "__getitem__", "item", "__rsub__", "add",
+        "__rfloordiv__", "pow", "__eq__", "__invert__",
+    ]  # fmt: skip
+
+
+def test_what_a_mode_is_given_is_what_users_know():
+    given = []
+
+    class Keeping(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            given.append(func)
+            assert func in known
+            return func(*args, **(kwargs or {}))
+
+    known = [torch.Tensor.norm, torch.Tensor.shape.__get__, torch.Tensor.requires_grad.__set__, torch.Tensor.fill_]
+    x = torch.ones(3)
+    with Keeping():
+        x.norm(), x.shape, x.fill_(2)
+        x.requires_grad = True
+    assert given == [torch.Tensor.norm, torch.Tensor.shape.__get__, torch.Tensor.fill_, torch.Tensor.requires_grad.__set__]
+    assert torch.overrides.resolve_name(given[0]) == "torch.Tensor.norm"
+
+
+def test_methods_are_as_they_were_when_the_modes_are_closed():
+    x = torch.ones(3)
+    assert x.norm() == x.dist(0 * x)
+    before = {name: getattr(torch.Tensor, name).__code__ for name in ("norm", "view", "dist", "add_", "size", "item")}
+    with pytest.raises(ZeroDivisionError), Passing(), Passing():
+        assert all(getattr(torch.Tensor, name).__code__ is not code for name, code in before.items())
+        assert x.nanmedian() == 1  # its code is generated when it is first called
+        raise ZeroDivisionError
+    assert {name: getattr(torch.Tensor, name).__code__ for name in before} == before
+    assert x.nanmedian(dim=0).values == 1 and x.norm() == pytest.approx(3**0.5)
+
+
+def test_modes_are_of_one_thread():
+    x, seen = torch.ones(3), []
+
+    def elsewhere():
+        seen.append(x.norm() * len(x.shape))
+
+    with Passing() as watched:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert watched.seen == [] and seen == [pytest.approx(3**0.5)]
+
+
+def test_every_mode_is_offered_a_method_in_turn():
+    with Passing() as outer, Passing() as inner:
+        torch.ones(3).norm().item()
+    assert outer.seen == inner.seen == ["ones", "norm", "item"]
+
+
+def test_subclasses_are_offered_operators_by_name():
+    seen = []
+
+    class Seeing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.tensor([3, 2]).as_subclass(Seeing)
+    made = [x & 1, 5 - x, x == 3, 7 // x, x @ x]
+    assert seen == ["__and__", "__rsub__", "__eq__", "__rfloordiv__", "matmul"] and all(type(each) is Seeing for each in made)
+    assert x != "text" and x != None  # noqa: E711

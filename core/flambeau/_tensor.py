@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import autograd as _autograd
 from . import dtypes
+from .autograd import captured
 from .autograd.engine import run_scalar
 from .autograd.grad_mode import is_inference_mode_enabled
 from .autograd.node import Node, Output, add_leaf_hook
+from .batching.levels import in_transform
 from .devices import Kind, device
 from .hooks import RemovableHandle
 from .size import Size
@@ -224,6 +226,11 @@ class Tensor(Members):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) a gradient, in place."""
+        if requires_grad and in_transform():
+            raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                               "APIs) inside of a function being transformed by a functorch transform. This is unsupported, "
+                               "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                               "requires_grad_() outside of a function being transformed instead.")  # fmt: skip
         self.requires_grad = requires_grad
         return self
 
@@ -326,6 +333,8 @@ class Tensor(Members):
     ) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
         plain = gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind
+        if captured.going_on["count"]:
+            captured.refuse_backward()
         if (plain and isinstance(self._node, Node) and self._node.outputs is None and self._array.shape == ()
                 and self._kind.dtype.category == dtypes.FLOATING):  # fmt: skip
             run_scalar(self, bool(retain_graph))  # the usual loss: no more to be checked
@@ -588,4 +597,6 @@ def alias(tensor: Tensor, cls: type[Tensor] = Tensor) -> Any:
     result._requires_grad = False
     result._node = result._grad = result._view = None
     result._storage = tensor._storage
+    if captured.going_on["count"]:
+        captured.inherit(result, tensor)
     return result

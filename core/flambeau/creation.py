@@ -52,15 +52,25 @@ def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kin
     return kind_of(dtype or default or dtypes.get_default_dtype(), _place(device))
 
 
+def _dtype_of(out: Any) -> Dtype | None:
+    """The dtype of ``out``, where it is given."""
+    if out is not None and not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    return None if out is None else out.dtype
+
+
 def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None, pin_memory: bool = False) -> Tensor:
-    from .autograd.grad_mode import is_inference_mode_enabled
+    from .autograd.grad_mode import _grad, is_inference_mode_enabled
 
     if out is not None:
-        from .dispatch import write_out
-
         if out.dtype is not made.dtype:
             raise RuntimeError(f"dtype {made.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})")
-        return write_out(out, made)
+        if out._requires_grad and _grad.get():
+            raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
+                               "arguments requires grad.")  # fmt: skip
+        if out._array.shape != made._array.shape:
+            out.resize_(made._array.shape)
+        return out._assign(made)
     if pin_memory:
         made = made.pin_memory()
     if is_inference_mode_enabled():
@@ -353,10 +363,8 @@ def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -
         requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, names: Any = None,
     ) -> Tensor:  # fmt: skip
         shape = _checked_shape(name, size)
-        kind = _kind(dtype, device, out.dtype if out is not None else None)
+        kind = _kind(dtype, device, _dtype_of(out))
         made = wrap(make(kind, shape), kind)
-        if out is not None and out.dtype is kind.dtype:
-            out.resize_(shape)
         return _finish(made, requires_grad, out, pin_memory)
 
     return _publish(name, doc, factory)
@@ -398,7 +406,7 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
         if not FAST:
             from . import overrides
 
-            if overrides.wanted(()):
+            if overrides.wanted((), name=name):
                 return overrides.handle_torch_function(create, (), *args, **kwargs)
         if "size" in kwargs:
             args = (*args, kwargs.pop("size"))
@@ -462,11 +470,9 @@ def full(
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    kind = _kind(dtype, device, out.dtype if out is not None else dtypes.promotion_of_scalar(type(value)))
+    kind = _kind(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(value)))
     shape = _checked_shape("full", (size,))
     made = wrap(kind.backend.on(kind.device.index).full(shape, converted(value, kind.dtype), dtype=kind.raw_dtype), kind)
-    if out is not None and out.dtype is kind.dtype:
-        out.resize_(shape)
     return _finish(made, requires_grad, out, pin_memory)
 
 
@@ -535,7 +541,7 @@ def arange(
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = _kind(dtype, device, out.dtype if out is not None else default)
+    kind = _kind(dtype, device, _dtype_of(out) or default)
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if kind.dtype is dtypes.int64:
@@ -543,7 +549,18 @@ def arange(
         if not step:
             raise ValueError("step must be nonzero")
     length = max(0, math.ceil((end - start) / step))
+    warn_of_length(out, length)
     return _progression(kind, start, step, length, out, requires_grad, pin_memory)
+
+
+def warn_of_length(out: Tensor | None, length: int) -> None:
+    """What ``arange`` says of an ``out`` that is not empty and has not so many elements."""
+    if out is not None and out.numel() not in (0, length):
+        import warnings
+
+        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match "
+                      f"the computed number of elements {length}. Note that this may occur as a result of rounding error. The out "
+                      f"tensor will be resized to a tensor of shape ({length},).", stacklevel=4)  # fmt: skip
 
 
 def range(
@@ -557,7 +574,7 @@ def range(
                   "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
                   stacklevel=2)  # fmt: skip
     start, end = (0, start) if end is None else (start, end)
-    kind = _kind(dtype, device, out.dtype if out is not None else None)
+    kind = _kind(dtype, device, _dtype_of(out))
     return _progression(kind, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
 
 
@@ -585,7 +602,7 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (each.item() if isinstance(each, Tensor) else each for each in (start, end))
-    kind = _kind(dtype, device, out.dtype if out is not None else None)
+    kind = _kind(dtype, device, _dtype_of(out))
     if kind.dtype.category == dtypes.INTEGER:
         start, end = int(start), int(end)
     step = (end - start) / max(steps - 1, 1)
@@ -604,7 +621,7 @@ def logspace(
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``base`` to the powers of :func:`linspace`."""
-    dtype = dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
+    dtype = dtype or _dtype_of(out) or dtypes.get_default_dtype()
     if dtype.category == dtypes.INTEGER:
         start, end = int(start), int(end)
     exponents = linspace(start, end, steps, dtype=dtypes.complex128 if dtype.is_complex else dtypes.float64, device=device)
@@ -619,7 +636,7 @@ def eye(
     """Ones on the diagonal of an ``(n, m)`` matrix of zeros."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
-    kind = _kind(dtype, device, out.dtype if out is not None else None)
+    kind = _kind(dtype, device, _dtype_of(out))
     made = wrap(kind.backend.on(kind.device.index).eye(n, n if m is None else m, dtype=kind.raw_dtype), kind)
     return _finish(made, requires_grad, out, pin_memory)
 

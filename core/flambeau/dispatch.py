@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes, overrides
+from . import dtypes, outputs, overrides
 from ._tensor import Tensor, wrap
 from .autograd import forward_ad
 from .autograd.engine import tangents
 from .autograd.grad_mode import _grad, is_inference_mode_enabled
-from .autograd.saved import check_inference
 from .devices import Kind, device, kind_of
-from .outputs import check_dtype
 from .promotions import COMMON
-from .return_types import filled
 from .scalars import wrapped
 from .storage import IN_INFERENCE_MODE, InferenceStorage
 
@@ -38,13 +35,18 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     _check_types(op, tensors)
     if op.check is not None:
         op.check(*tensors)
+    if out is not None:
+        outputs.check(op.name, out, tensors)
+        outputs.check_untracked(op.name, op.differentiable and _any_requires_grad(tensors))
     if "dtype" in op.param_names:
         index = op.param_names.index("dtype")
         dtype, params = params[index], (*params[:index], None, *params[index + 1 :])
+        if dtype is None and out is not None and op.name in outputs.SETS_DTYPE:
+            dtype = out.dtype
         if dtype is not None:
             tensors = tuple(each.to(dtype) if isinstance(each, Tensor) else each for each in tensors)
             result = dispatch(op, tensors, params).to(dtype)
-            return result if out is None else _into(out, result, op.name)
+            return result if out is None else outputs.write(op.name, out, result)
     if any(isinstance(each, Tensor) and type(each._kind) is not Kind for each in tensors):
         from .batching.kinds import align
 
@@ -53,11 +55,9 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
         level = forward_ad.innermost_level(tensors)
         if level is not None:
             return forward_ad.propagate(
-                level, tensors, lambda: dispatch(op, tensors, params, out),
+                level, tensors, lambda: dispatch(op, tensors, params),
                 lambda given, result: forward_ad.push_forward(op, tensors, params, given, result),
             )  # fmt: skip
-    if out is not None:
-        _check_out(op, tensors, out)
     kind, arrays = _operands(op, tensors)
     kernel, result_kind = kind[op.name]
     try:
@@ -69,8 +69,12 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     if is_inference_mode_enabled():
         _mark_inference(result)
     if out is not None:
-        return _into(out, result, op.name)
+        return outputs.write(op.name, out, result)
     return result
+
+
+def _any_requires_grad(tensors: Sequence[Any]) -> bool:
+    return any(isinstance(each, Tensor) and each._requires_grad for each in tensors)
 
 
 def _wrapped(op: Op, made: Any, kind: Any, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
@@ -261,50 +265,6 @@ def _moved(tensor: Tensor, place: device) -> Any:
 
 
 # --- results ------------------------------------------------------------------------------------------------------
-
-
-def _check_out(op: Op, tensors: Sequence[Any], out: Any) -> None:
-    for each in out if isinstance(out, (tuple, list)) else (out,):
-        if not isinstance(each, Tensor):
-            raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(each).__name__}")
-        if _grad.get() and (
-            each._requires_grad or any(isinstance(t, Tensor) and t._requires_grad for t in tensors)
-        ):
-            raise RuntimeError(f"{op.name}(): functions with out=... arguments don't support automatic differentiation, "
-                               "but one of the arguments requires grad.")  # fmt: skip
-
-
-def _into(out: Any, result: Any, name: str) -> Any:
-    if isinstance(result, tuple):
-        for target, each in zip(out, result, strict=True):
-            check_dtype(name, target, each)
-            write_out(target, each)
-        return filled(type(result), out)
-    check_dtype(name, out, result)
-    return write_out(out, result)
-
-
-def write_out(out: Tensor, result: Tensor) -> Tensor:
-    """Write a result into ``out``, resized if need be, where its dtype can be cast."""
-    check_inference(out)
-    if not dtypes.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
-                           f"{out.dtype.legacy_name}")  # fmt: skip
-    if result.device != out.device:
-        raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, "
-                           f"{result.device} and {out.device}!")  # fmt: skip
-    if any(length > 1 and not step for length, step in zip(out._array.shape, out.stride(), strict=True)):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")  # fmt: skip
-    if out._array.shape != result._array.shape:
-        if out.numel():
-            import warnings
-
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
-                          f"does not match the required output shape {list(result.shape)}.", stacklevel=4)  # fmt: skip
-        out.resize_(result.shape)
-    with_history = out._view is None and not out._requires_grad
-    return out._assign(result if with_history else result.detach())
 
 
 def _mark_inference(result: Any) -> None:

@@ -198,9 +198,12 @@ def _frequencies(
     cycles: Tensor, n: int, d: float, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    dtype = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
+    dtype = dtype or creation._dtype_of(out) or dtypes.get_default_dtype()
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
+    creation.warn_of_length(out, cycles.numel())
     made = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
-    return (made if out is None else out.resize_(made.shape).copy_(made)).requires_grad_(requires_grad)
+    return creation._finish(made, requires_grad, out)
 
 
 def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:

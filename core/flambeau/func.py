@@ -15,6 +15,7 @@ import flambeau as torch
 from . import autograd
 from ._tensor import Tensor
 from .autograd import engine, forward_ad
+from .autograd.captured import as_argument, differentiating
 from .autograd.functional import standard_basis
 from .autograd.grad_mode import _grad, enable_grad
 from .batching.kinds import drop_level, lift
@@ -39,7 +40,7 @@ def _fresh(tensor: Any) -> Tensor:
     lifted = lift(tensor, active())  # inside a batch, the gradient is that of each member, not the sum over them
     if lifted._requires_grad:
         return lifted.view_as(lifted)
-    return forward_ad.detached(lifted).requires_grad_()
+    return forward_ad.as_leaf(lifted)
 
 
 def _detached(value: Any) -> Any:
@@ -61,8 +62,8 @@ class _Reverse:
         with enable_grad():
             self.leaves = [_fresh(each if outside else _detached(each)) for each in primals]
             for each in self.leaves:
-                each.__dict__["_running"] = self.running
-            with transforming():
+                as_argument(each).__dict__["_running"] = self.running
+            with transforming(), differentiating():
                 self.output = func(*rebuild(unflatten(self.leaves, self.spec)), **kwargs)
         self.running[0] = False  # the leaves are of no concern to transforms outside of this one
         self.outside = outside
@@ -223,10 +224,10 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, st
                 raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
     level = forward_ad.open_level()
     try:
-        duals = [each.view_as(each) for each in inputs]
+        duals = [as_argument(each.view_as(each)) for each in inputs]
         for dual, direction in zip(duals, directions, strict=True):
             forward_ad.set_tangent(dual, level, direction)
-        with transforming():
+        with transforming(), differentiating():
             output = func(*_replaced(primals, unflatten(duals, spec), chosen))
         output, aux = _split_aux(_JVP, output) if has_aux else (output, None)
         results, structure = flatten(output)
@@ -262,7 +263,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     output, pull = vjp(func, *primals)
     outputs, spec = flatten(output)
     expected, structure = flatten(primals)
-    weights = [_zeros_like(each).requires_grad_() for each in outputs]
+    weights = [forward_ad.as_leaf(_zeros_like(each)) for each in outputs]
     with enable_grad():  # the gradients are linear in the weights: their derivative by those is the other way round
         pulled, _ = flatten(pull(unflatten(weights, spec), create_graph=True))
 

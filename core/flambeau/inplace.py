@@ -12,9 +12,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import dtypes, overrides
+from . import dtypes, outputs, overrides
 from ._tensor import Tensor, alias
-from .autograd import forward_ad
+from .autograd import captured, forward_ad
 from .autograd.engine import tangents
 from .autograd.grad_mode import _grad
 from .autograd.node import Error, Node, Output, next_seq
@@ -22,8 +22,6 @@ from .autograd.saved import SAVE_HOOKS, check_inference, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from .declared import add_out, blaming_arguments, declarations, handed_on, with_numpy_names
 from .devices import Kind
-from .outputs import check_dtype
-from .return_types import filled
 from .storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
 
 __all__ = ["assign", "check_writable", "give_history", "in_place", "is_plain", "rebase", "snapshot", "with_out"]
@@ -42,7 +40,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             return self
         if "out" in kwargs:
             raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
-        if not FAST and overrides.wanted((self, *args)):  # a mode wants to see every call
+        if not FAST and overrides.wanted((self, *args), name=method.__name__):  # a mode wants to see every call
             return overrides.handle_torch_function(method, (self, *args), self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
         check_writable(self)
         before, first = snapshot(self), next_seq()
@@ -91,7 +89,7 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
     """For plain tensors without history: let the backend's kernel write into the tensor at once."""
     from . import op as ops
 
-    FAST = ops.FAST
+    FAST, transforms = ops.FAST, captured.going_on
 
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         kind = self._kind
@@ -99,7 +97,7 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
         if kernel is None or type(self) not in FAST:
             return False
         recording = _grad.get()
-        if self._inference or (self._view is not None and recording and _root(self)._requires_grad):
+        if self._inference or transforms["count"] or (self._view is not None and recording and _root(self)._requires_grad):
             return False
         if (self._requires_grad and recording) or (name in ops.OPS and kind[name][1] is not kind):
             return False
@@ -139,7 +137,7 @@ def with_out(function: Callable[..., T]) -> Callable[..., T]:
     made.__dict__["__without_out__"] = function
     made.__dict__["__signature__"] = _out_added(inspect.signature(function))
     NAMESPACE[f"without_out_{key}"] = function
-    NAMESPACE["write_result"] = write_result
+    NAMESPACE["check_out"], NAMESPACE["write_result"] = outputs.check, write_result
     _WITH_OUT.append(key)
     return made
 
@@ -150,29 +148,25 @@ _WITH_OUT: list[str] = []  # the names under which generated code finds the func
 def _with_out_source(function: Callable[..., Any], key: str) -> str:
     from .op import NAMESPACE
 
-    name = function.__name__
+    name, path = function.__name__, function.__module__.split(".")
+    full_name = "_".join([*(each for each in path if each in ("fft", "linalg")), name])
     declared, given, named, required = declarations(function, key, NAMESPACE)
     add_out(declared)
     declaration, renamed = with_numpy_names(name, declared)
     call = f"without_out_{key}({handed_on(given, named)})"
+    takes_dtype = "dtype" in named and full_name in outputs.SETS_DTYPE
     body = (f"    if out is None:\n        return {call}\n"
-            f"    return write_result({name!r}, {call}, out)\n")  # fmt: skip
+            f"    check_out({full_name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
+            + ("    dtype = dtype or out.dtype\n" if takes_dtype else "") +
+            f"    return write_result({full_name!r}, {call}, out)\n")  # fmt: skip
     return f"def {name}({declaration}):\n{renamed}{blaming_arguments(function, required, body)}"
 
 
 def write_result(name: str, result: Any, out: Any) -> Any:
     """Write the result, or the results, of a function into ``out``."""
-    from .dispatch import write_out
-
-    if isinstance(result, Tensor):
-        _check_untracked(name, out, result)
-        check_dtype(name, out, result)
-        return write_out(out, result)
-    for target, each in zip(out, result, strict=True):
-        _check_untracked(name, target, each)
-        check_dtype(name, target, each)
-        write_out(target, each)
-    return filled(type(result), out)
+    given = (result,) if isinstance(result, Tensor) else result
+    outputs.check_untracked(name, any(each._requires_grad for each in given))
+    return outputs.write(name, out, result)
 
 
 def _out_added(given: inspect.Signature) -> inspect.Signature:
@@ -182,15 +176,11 @@ def _out_added(given: inspect.Signature) -> inspect.Signature:
     return inspect.Signature(parameters, return_annotation=given.return_annotation, __validate_parameters__=False)
 
 
-def _check_untracked(name: str, out: Tensor, result: Tensor) -> None:
-    if _grad.get() and (out._requires_grad or result._requires_grad):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
-                           "differentiation, but one of the arguments requires grad.")  # fmt: skip
-
-
 def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
     """Refuse to write where PyTorch does.  ``part``: what is written to is a part of the tensor, as if it were a view."""
     check_inference(tensor)
+    if captured.going_on["count"]:
+        captured.refuse_captured(tensor)
     if not _grad.get():
         return
     if tensor._view is not None and (tensor._requires_grad or _root(tensor)._requires_grad):
@@ -204,7 +194,8 @@ def check_writable(tensor: Tensor, used: str = "is being used", part: bool = Fal
 
 def is_plain(tensor: Tensor) -> bool:
     """Whether a write to the tensor is of no concern to autograd."""
-    return not (tensor._requires_grad or tensor._inference or (tensor._view is not None and _root(tensor)._requires_grad))
+    of_concern = tensor._requires_grad or tensor._inference or captured.going_on["count"]
+    return not (of_concern or (tensor._view is not None and _root(tensor)._requires_grad))
 
 
 def _root(view: Tensor) -> Tensor:

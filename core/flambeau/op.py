@@ -303,7 +303,9 @@ def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
     """Operators: like the function, but they give way (``NotImplemented``) to a type that they do not know."""
     for dunder in dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
-            setattr(Tensor, dunder, in_place(record.name, record.function))
+            operator = in_place(record.name, record.function)
+            operator.__name__ = dunder if record.name.startswith("bitwise") else operator.__name__  # as overrides know it
+            setattr(Tensor, dunder, operator)
         elif dunder.startswith("__r") and dunder != "__rshift__" and record.name not in _COMMUTING:
             setattr(Tensor, dunder, _reflected(record, dunder))
         else:
@@ -357,6 +359,7 @@ def _stub(*args: Any, **kwargs: Any) -> Any:
 
 NAMESPACE: dict[str, Any] = {"__name__": "flambeau.ops", "__builtins__": __builtins__}
 _pending: list[tuple[FunctionType, Callable[[], str]]] = []
+STAND_INS: dict[FunctionType, FunctionType] = {}  # what computes a function while a mode has its calls offered
 
 
 def _lazy(name: str, write: Callable[[], str]) -> FunctionType:
@@ -377,7 +380,7 @@ def materialize(index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     name, text = function.__name__, write()
     scope: dict[str, Any] = {}
     exec(_compiled(text, name), NAMESPACE, scope)
-    real = scope[name]
+    real, function = scope[name], STAND_INS.get(function, function)
     function.__defaults__, function.__kwdefaults__ = real.__defaults__, real.__kwdefaults__
     function.__code__ = real.__code__
     return function(*args, **kwargs)

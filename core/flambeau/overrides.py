@@ -78,14 +78,25 @@ class TorchFunctionMode:
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
+    sees_methods = True
+    """Whether methods that are made of operations, and attributes, are offered as what they are, not as those operations."""
+
     def __enter__(self) -> Any:
+        from . import watching
+
         _modes.set((*_modes.get(), self))
         _watch(True)
+        if self.sees_methods:
+            watching.begin()
         return self
 
     def __exit__(self, *exception: object) -> None:
+        from . import watching
+
         _modes.set(_modes.get()[:-1])
         _watch(False)
+        if self.sees_methods:
+            watching.end()
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
@@ -233,7 +244,7 @@ def _overloaded(values: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _relevant(args: Iterable[Any]) -> list[Any]:
+def relevant(args: Iterable[Any]) -> list[Any]:
     """What among arguments may be a tensor: they themselves, and what is in sequences of them."""
     found: list[Any] = []
     for each in args:
@@ -260,7 +271,7 @@ def call(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) ->
         kwargs["out"] = out
     # What a function of another name does inside is not what users call by this name.
     public = _face(op) if _redispatched.get() is None else op.function
-    return handle_torch_function(public, _relevant([*tensors, out]), *args, **kwargs)
+    return handle_torch_function(public, relevant([*tensors, out]), *args, **kwargs)
 
 
 def _positional(op: Op) -> list[str]:
@@ -341,10 +352,15 @@ def _converted(result: Any, cls: type) -> Any:
 
 
 _KEPT_AS_THEY_ARE = {Tensor.grad.__get__, Tensor._base.__get__}
-_OFFERED_DUNDERS = frozenset({
+OFFERED_DUNDERS = frozenset({
     "__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
     "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
     "__reversed__",
+})  # fmt: skip
+_OPERATORS = frozenset({  # that PyTorch offers as such, not as the function that computes them
+    "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__", "__ixor__",
+    "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
+    "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
 })  # fmt: skip
 _NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 
@@ -360,25 +376,31 @@ def prepare_subclass(cls: type) -> None:
         register_plain(cls)
         return
     for name, attribute in vars(Tensor).items():
-        alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
-        if (
-            name.startswith("_") and name not in _OFFERED_DUNDERS and not (alias and name.startswith("__"))
-        ) or name in _NOT_OFFERED:
+        if not is_offered(name, attribute):
             continue
         if next(each for each in cls.__mro__ if name in vars(each)) is not Tensor:
             continue
         if isinstance(attribute, property):
             setattr(cls, name, _offered_property(attribute))
         elif isinstance(attribute, FunctionType):
-            setattr(cls, name, _offered_method(attribute))
+            setattr(cls, name, _offered_method(attribute, name.startswith("__") and name not in OFFERED_DUNDERS))
 
 
-def _offered_method(function: Callable[..., Any]) -> Callable[..., Any]:
+def is_offered(name: str, attribute: Any) -> bool:
+    """Whether a call of this method, or the use of this attribute, of Tensor is offered to overrides."""
+    alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
+    named = name in OFFERED_DUNDERS or name in _OPERATORS or (alias and name.startswith("__"))
+    return name not in _NOT_OFFERED and (named or not name.startswith("_"))
+
+
+def _offered_method(function: Callable[..., Any], is_operator: bool) -> Callable[..., Any]:
+    from .op import can_operate
+
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _disabled.get():
+        if _disabled.get() or (is_operator and args and not can_operate(args[0])):
             return function(self, *args, **kwargs)
-        return handle_torch_function(function, _relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+        return handle_torch_function(function, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
 
     return method
 
@@ -446,12 +468,12 @@ def _offer(
 ) -> Any:
     """Offer a call to whoever may override it; compute it if there is nobody."""
     given = kwargs if out is None else {**kwargs, "out": out}
-    relevant = _relevant([*args, *given.values()])
-    if not wanted(relevant, name=public.__name__):
+    values = relevant([*args, *given.values()])
+    if not wanted(values, name=public.__name__):
         _get_to_know(args)
         return function(*args, **given)
     args, given = _as_called(public, args, given)
-    return handle_torch_function(public, relevant, *args, **given)
+    return handle_torch_function(public, values, *args, **given)
 
 
 def _get_to_know(args: tuple[Any, ...]) -> None:

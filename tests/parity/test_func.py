@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -48,7 +49,12 @@ TRANSFORMS = {
     "hessian argnums": lambda f, t, x, y: f.hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y),
     "vmap of hessian": lambda f, t, x, y: f.vmap(f.hessian(lambda a: (a**3).sum()))(x), "linearize": lambda f, t, x, y: f.linearize(t.sin, y)[1](y),
     "functionalize": lambda f, t, x, y: f.functionalize(lambda a: a.add_(1))(y.clone()), "remove": lambda f, t, x, y: f.functionalize(lambda a: a, remove="x"),
-    "no models": lambda f, t, x, y: f.stack_module_state([]),
+    "no models": lambda f, t, x, y: f.stack_module_state([]), "captured": lambda f, t, x, y: f.grad(lambda a: y.mul_(a).sum())(y.clone()),
+    "captured by vjp": lambda f, t, x, y: f.vjp(lambda a: y.add_(1) * a, y.clone()), "captured by jvp": lambda f, t, x, y: f.jvp(lambda a: x[0].zero_() + a, (y,), (y,)),
+    "captured by jacfwd": lambda f, t, x, y: f.jacfwd(lambda a: y.detach().add_(1) * a)(y.clone()), "made inside": lambda f, t, x, y: f.grad(lambda a: t.zeros(2).add_(a).sum())(y),
+    "captured by vmap": lambda f, t, x, y: f.vmap(lambda a: x[0].zero_() + a.sum())(y), "leaf": lambda f, t, x, y: f.grad(lambda a: a.requires_grad_().sum())(y),
+    "leaf in vmap": lambda f, t, x, y: f.vmap(lambda a: a.requires_grad_())(y), "backward": lambda f, t, x, y: f.grad(lambda a: a.sum().backward() or a.sum())(y),
+    "out": lambda f, t, x, y: f.jvp(lambda a: t.exp(a, out=t.empty(2)), (y,), (y,)),
 }  # fmt: skip
 
 
@@ -66,7 +72,8 @@ def outcome(torch, call):
     try:
         return described(call(torch), torch)
     except Exception as error:
-        return type(error).__name__, str(error).split("\n")[0].split(". ")[0].replace("flambeau", "torch")
+        message = re.sub(r"call in-place operation \(.*?\)", "call an in-place operation", str(error))
+        return type(error).__name__, message.split("\n")[0].split(". ")[0].replace("flambeau", "torch")
 
 
 def compare(call):

@@ -127,6 +127,9 @@ def round_(input: Any) -> Any:
 
 @kernel
 def pow_(input: Any, other: Any) -> Any:
+    repeated = other.size == 1 or other.shape != input.shape or 0 in other.strides
+    if repeated and other.dtype.kind == "f" and (other == 0.5).any():
+        return np.float_power(input, other).astype(input.dtype)  # power() takes the root of it, and -inf has none
     try:
         return np.power(input, other)
     except ValueError:  # integers to negative powers

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import row_norm
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 from .pieces import pieces, wide
@@ -56,7 +57,17 @@ class _Rows:
         return made, mean, scale
 
 
+def _one_row_each(dims: Dims, weight: Any, bias: Any) -> bool:
+    """Whether weight and bias are those of all rows, which lie one after the other."""
+    return all(each is None or each.ndim == len(dims) for each in (weight, bias))
+
+
 def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
+    if _one_row_each(dims, weight, bias):
+        made, kept = row_norm.normalize(input, weight, bias, prod(input.shape[dim] for dim in dims), eps)
+        if workspace is not None:
+            workspace["means and scales"] = kept
+        return made
     rows = _Rows(input, weight, bias, dims)
     made = np.empty(rows.input.shape, input.dtype)
     means = np.empty((*rows.input.shape[:2], 1), input.dtype)
@@ -74,6 +85,9 @@ def _row_norm(input: Any, weight: Any, bias: Any, dims: Dims, eps: float, worksp
 
 
 def _row_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Dims, eps: float, workspace: Any) -> Any:
+    if _one_row_each(dims, weight, bias):
+        kept = workspace.get("means and scales") if workspace else None
+        return row_norm.normalize_backward(g, input, weight, bias, prod(input.shape[dim] for dim in dims), eps, kept)
     rows = _Rows(input, weight, bias, dims)
     slopes = np.ascontiguousarray(g).reshape(rows.input.shape)
     kept = workspace.get("moments") if workspace else None

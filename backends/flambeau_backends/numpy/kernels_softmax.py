@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from .kernels import kernel
-from .pieces import pieces, silent, wide
+from .pieces import PIECE, pieces, silent, wide
+from .sums import ones
 
 _SAFE = 50.0  # what exp() of may be summed without overflow
 _FAINT = 1e-20  # sums of exponentials from which on little is lost to underflow
@@ -32,7 +34,7 @@ def _back(rows: Any, like: Any, dim: int) -> Any:
 
 
 def _row_sums(rows: Any) -> Any:
-    return (rows @ np.ones(rows.shape[1], rows.dtype))[:, None]
+    return rows.dot(ones(rows.shape[1], rows.dtype))[:, None]
 
 
 def _exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
@@ -46,17 +48,23 @@ def _exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
         sums = _row_sums(out)
         if sums.min() > _FAINT:
             return sums, rows.dtype.type(0)
-    shift = rows.max(1, keepdims=True)
-    np.subtract(rows, shift, out)
-    np.exp(out, out)
-    return _row_sums(out), shift
+    with silent():
+        shift = rows.max(1, keepdims=True)
+        np.subtract(rows, shift, out)
+        np.exp(out, out)
+        return _row_sums(out), shift
 
 
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
     """The array that ``compute(out, *pieces)`` fills, row by row along ``dim``."""
     first = arrays[0]
+    shape = first.shape
     if not first.size:
-        return np.empty(first.shape, first.dtype)
+        return np.empty(shape, first.dtype)
+    if first.size <= PIECE and dim % len(shape) == len(shape) - 1:
+        made = np.empty(shape, first.dtype)
+        compute(*[each.reshape(-1, shape[-1]) for each in (made, *arrays)])
+        return made
     matrices = [_last(each, dim) for each in arrays]
     made = np.empty(matrices[0].shape, first.dtype)
     with silent():
@@ -129,6 +137,10 @@ def log_sum_exp(input: Any, dim: int) -> Any:
 def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int) -> tuple[Any, Any]:
     """Flat target classes, 0 for those to ignore, and what each counts for (None: all the same)."""
     flat = target.reshape(-1)
+    if weight is None and flat.size and not 0 <= ignore_index < count:
+        seen = flat.view(np.uint64)  # where negative numbers are larger than any class
+        if seen[seen.argmax()] < count:
+            return flat, None
     ignored = flat == ignore_index
     some = bool(ignored.any())
     classes = np.where(ignored, 0, flat) if some else flat
@@ -140,15 +152,16 @@ def _classes(target: Any, count: int, weight: Any, dtype: Any, ignore_index: int
     return classes, np.where(ignored, dtype.type(0), weights) if some else weights
 
 
-def _places(input_shape: Any, classes: Any) -> Any:
-    """An index, for an input of shape ``(N, C, M)``, of the element of each target."""
-    batch, _, inner = input_shape
-    samples = np.arange(batch) if inner == 1 else np.arange(batch).repeat(inner)
-    return samples, classes, 0 if inner == 1 else np.tile(np.arange(inner), batch)
+def _places(shape: Any, classes: Any) -> Any:
+    """An index, for an input of shape ``(N, C)`` or ``(N, C, M)``, of the element of each target."""
+    samples = np.arange(shape[0])
+    return (samples, classes) if len(shape) == 2 else (samples.repeat(shape[2]), classes, np.tile(np.arange(shape[2]), shape[0]))
 
 
-def _as_three(array: Any) -> Any:
-    return array.reshape(array.shape[0], array.shape[1], -1) if array.size else array.reshape(*array.shape[:2], 0)
+def _joined(array: Any) -> Any:
+    """An array ``(N, C, *)`` as ``(N, C)`` or ``(N, C, M)``."""
+    shape = array.shape
+    return array if len(shape) == 2 else array.reshape(*shape[:2], prod(shape[2:]))
 
 
 def _reduced(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
@@ -156,27 +169,29 @@ def _reduced(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
         losses = np.where(weights == 0, losses.dtype.type(0), losses * weights)
     if reduction == "none":
         return losses.reshape(target.shape)
-    total = losses.sum()
+    total = np.add.reduce(losses)
     if reduction == "sum":
         return total
+    if weights is None and losses.size:
+        return total / losses.size
     with silent():
         return total / losses.dtype.type(losses.size if weights is None else weights.sum())
 
 
 @kernel
 def nll_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
-    three = _as_three(input)
+    joined = _joined(input)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    return _reduced(-three[_places(three.shape, classes)], weights, target, reduction)
+    return _reduced(-joined[_places(joined.shape, classes)], weights, target, reduction)
 
 
 @kernel
 def cross_entropy(
     input: Any, log_sum: Any, target: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    three = _as_three(input)
+    joined = _joined(input)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    return _reduced(log_sum.reshape(-1) - three[_places(three.shape, classes)], weights, target, reduction)
+    return _reduced(log_sum.reshape(-1) - joined[_places(joined.shape, classes)], weights, target, reduction)
 
 
 def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
@@ -184,8 +199,8 @@ def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
     if reduction == "none":
         g = g.reshape(-1)
     elif reduction == "mean":
-        with silent():
-            g = g / g.dtype.type(classes.size if weights is None else weights.sum())
+        count = classes.size if weights is None else weights.sum()
+        g = np.asarray(g.item() / count if count else np.nan, g.dtype)
     return g if weights is None else g * weights
 
 
@@ -193,10 +208,11 @@ def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
 def nll_loss_backward(
     input: Any, target: Any, weight: Any = None, shape: Any = (), reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    made = np.zeros((shape[0], shape[1], target.size // max(shape[0], 1)), input.dtype)
+    made = np.zeros(shape, input.dtype)
+    joined = _joined(made)
     classes, weights = _classes(target, shape[1], weight, input.dtype, ignore_index)
-    made[_places(made.shape, classes)] = -_sample_slopes(input, classes, weights, reduction)
-    return made.reshape(shape)
+    joined[_places(joined.shape, classes)] = -_sample_slopes(input, classes, weights, reduction)
+    return made
 
 
 @kernel
@@ -205,18 +221,23 @@ def cross_entropy_backward(
     g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
     """Probabilities minus one at the target, scaled sample by sample."""
-    three, sums = _as_three(input), _as_three(log_sum)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
     slopes = _sample_slopes(g, classes, weights, reduction)
-    columns = slopes.reshape(len(three), 1, -1) if slopes.ndim else slopes
-    made = np.empty(three.shape, input.dtype)
-    with silent():
-        for piece in pieces(len(three), three[0].size if len(three) else 1):
-            part = made[piece]
-            np.subtract(three[piece], sums[piece], part)
-            np.exp(part, part)
-            part *= columns[piece] if slopes.ndim else columns
-    made[_places(three.shape, classes)] -= slopes
-    return made.reshape(input.shape)
+    each = slopes.reshape(log_sum.shape) if slopes.ndim else slopes
+    made = np.empty(input.shape, input.dtype)
+    if made.size <= PIECE:
+        _probabilities(made, input, log_sum, each)
+    else:
+        for piece in pieces(len(made), prod(made.shape[1:])):
+            _probabilities(made[piece], input[piece], log_sum[piece], each[piece] if slopes.ndim else each)
+    joined = _joined(made)
+    joined[_places(joined.shape, classes)] -= slopes
+    return made
+
+
+def _probabilities(out: Any, input: Any, log_sum: Any, factor: Any) -> None:
+    np.subtract(input, log_sum, out)
+    np.exp(out, out)
+    np.multiply(out, factor, out)
 
 

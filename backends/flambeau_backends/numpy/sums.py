@@ -17,7 +17,7 @@ from flambeau.ops.reductions import axis_of
 
 from .kernels import KERNELS, kernel
 
-__all__ = ["total"]
+__all__ = ["column_sums", "ones", "total"]
 
 _SMALL = 1 << 13  # elements that need no care
 _RUN = 256  # additions one after the other that do no harm
@@ -77,20 +77,34 @@ def _of_blocks(input: Any, summed: set[int]) -> Any:
 
 @kernel
 def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    if input.size < _SMALL and not keepdim:
-        if dim is None:
-            return _add(input, None)
-        if dim == (0,) and input.ndim == 2 and input.dtype in _PRODUCTS:  # a bias of few rows: a product takes half the time
-            return _ones(len(input), input.dtype).dot(input)
+    if dim is None and input.size < _SMALL and not keepdim:
+        return _add(input, None)
+    if dim == (0,) and input.ndim == 2 and not keepdim and input.dtype in _OF_BLAS:
+        return column_sums(input)
     return total(input, dim, keepdim)
 
 
-_PRODUCTS = (np.dtype(np.float32), np.dtype(np.float64))
+_OF_BLAS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def column_sums(matrix: Any) -> Any:
+    """The sums of the columns, as products with ones: they take half the time or less, and add no more than a run."""
+    rows, columns = matrix.shape
+    if rows <= _RUN:
+        return ones(rows, matrix.dtype).dot(matrix)
+    count, rest = divmod(rows, _RUN)
+    made = np.matmul(ones(_RUN, matrix.dtype), matrix[: rows - rest].reshape(count, _RUN, columns))
+    if rest:
+        made[0] += ones(rest, matrix.dtype).dot(matrix[rows - rest :])
+    return column_sums(made)
 
 
 @lru_cache(32)
-def _ones(count: int, dtype: Any) -> Any:
-    return np.ones(count, dtype)
+def ones(count: int, dtype: Any) -> Any:
+    """A vector of ones, for products that are sums.  Nobody writes to it."""
+    made = np.ones(count, dtype)
+    made.flags.writeable = False
+    return made
 
 
 @kernel

@@ -88,9 +88,10 @@ def linspace(
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """Ones on the ``k``-th diagonal, zeros elsewhere."""
+    n_cols = n_rows if n_cols is None else n_cols
     rows = torch.arange(n_rows, device=device)[:, None]
-    columns = torch.arange(n_rows if n_cols is None else n_cols, device=device)
-    return (columns - rows == k).to(dtype or torch.get_default_dtype())
+    columns = torch.arange(n_cols, device=device)
+    return (columns - rows == max(-n_rows, min(k, n_cols))).to(dtype or torch.get_default_dtype())
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:

@@ -11,13 +11,13 @@ from .._tensor import Tensor
 from ..dtypes import COMPLEX, FLOATING
 from .data_types import promoted, with_scalar
 
-__all__ = ["clip", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "where"]
+__all__ = ["clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan", "real", "round", "sign", "tanh", "where"]
 
 _UNARY = {  # the standard's name: that of PyTorch
     **{name: name for name in (
-        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "log",
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "floor", "log",
         "log10", "log1p", "log2", "logical_not", "negative", "positive", "reciprocal", "signbit", "sin", "sinh", "sqrt",
-        "square", "tan", "tanh", "trunc",
+        "square", "tan", "trunc",
     )},
     "bitwise_invert": "bitwise_not",
 }  # fmt: skip
@@ -83,6 +83,24 @@ def _constant_for_integers(value: bool, function: Callable[[Tensor], Tensor]) ->
 isfinite = _constant_for_integers(True, torch.isfinite)
 isinf = _constant_for_integers(False, torch.isinf)
 isnan = _constant_for_integers(False, torch.isnan)
+
+
+def expm1(x: Tensor, /) -> Tensor:
+    """``exp(x) - 1``, accurate near 0; of complex numbers that are not finite what ``exp`` says, where PyTorch has NaN."""
+    made = torch.expm1(x)
+    if x.dtype.category < COMPLEX:
+        return made
+    made = torch.where(torch.isfinite(x), made, torch.exp(x) - 1)
+    return torch.complex(made.real + 0.0, made.imag)  # the standard has no real part of -0
+
+
+def tanh(x: Tensor, /) -> Tensor:
+    """The hyperbolic tangent; of a complex number with an infinite real part 1 or -1, and 0 of the imaginary part's sign."""
+    made = torch.tanh(x)
+    if x.dtype.category < COMPLEX:
+        return made
+    limit = torch.complex(torch.sign(x.real), torch.copysign(torch.zeros_like(x.imag), x.imag))
+    return torch.where(torch.isinf(x.real), limit, made)  # type: ignore[no-any-return]
 
 
 def floor_divide(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:

@@ -14,9 +14,9 @@ from .manipulation import Axes, axes_of
 from .reductions import summable
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-    "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot",
-    "vector_norm",
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace",
+    "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _linalg: Any = torch.linalg
@@ -41,7 +41,12 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The sum of products of the conjugated ``x1`` with ``x2`` along an axis, counted from the last."""
+    """The sum of products of the conjugated ``x1`` with ``x2`` along an axis, counted from the last.
+
+    ValueError where the two are not of one length along it: it does not broadcast.
+    """
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"vecdot() expects vectors of one length, not of {x1.shape[axis]} and {x2.shape[axis]}")
     x1, x2 = torch.broadcast_tensors(*together(x1, x2))
     rows, columns = torch.conj(x1).moveaxis(axis, -1), x2.moveaxis(axis, -1)
     return torch.matmul(rows[..., None, :], columns[..., None])[..., 0, 0]
@@ -53,8 +58,11 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The cross products of vectors of length 3 along an axis."""
-    return _linalg.cross(*together(x1, x2), dim=axis)  # type: ignore[no-any-return]
+    """The cross products of vectors of length 3 along an axis, counted from the last."""
+    x1, x2 = together(x1, x2)
+    ndim = max(x1.ndim, x2.ndim)
+    x1, x2 = (each[(None,) * (ndim - each.ndim)] for each in (x1, x2))
+    return _linalg.cross(x1, x2, dim=axis)  # type: ignore[no-any-return]
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
@@ -109,6 +117,16 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """The triangular factors of positive definite matrices."""
     return _linalg.cholesky(x, upper=upper)  # type: ignore[no-any-return]
+
+
+def eig(x: Tensor, /) -> Any:
+    """The eigenvalues and eigenvectors of square matrices, complex ones."""
+    return _linalg.eig(x)
+
+
+def eigvals(x: Tensor, /) -> Tensor:
+    """The eigenvalues of square matrices, complex ones."""
+    return _linalg.eigvals(x)  # type: ignore[no-any-return]
 
 
 def eigh(x: Tensor, /) -> Any:

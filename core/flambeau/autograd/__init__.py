@@ -11,6 +11,7 @@ from .. import dtypes
 from ..size import Size
 from . import engine, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .captured import refuse_backward
 from .function import Function, NestedIOFunction
 from .grad_mode import (
     enable_grad,
@@ -68,6 +69,7 @@ def backward(
     if grad_variables is not None and grad_tensors is not None:
         raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
                            "use `grad_tensors`.")  # fmt: skip
+    refuse_backward()
     if create_graph:
         warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its "
                       "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "

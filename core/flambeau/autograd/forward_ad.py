@@ -215,6 +215,13 @@ def detached(tensor: Tensor) -> Tensor:
     return made
 
 
+def as_leaf(tensor: Tensor) -> Tensor:
+    """A leaf with the same elements and tangents, to differentiate by."""
+    made = detached(tensor)
+    made.requires_grad = True
+    return made
+
+
 def innermost_level(tensors: Sequence[Any]) -> Level | None:
     """The innermost level of which any of the tensors has a tangent."""
     from .._tensor import Tensor
@@ -345,7 +352,7 @@ def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: li
         if each is not None and not isinstance(each, Tensor):
             each = constant_of(each, tensors)
         elif each is not None and tangent is not None and not each._requires_grad:
-            each = detached(each).requires_grad_()
+            each = as_leaf(each)
         inputs.append(each)
     arrays, kinds = [each._array for each in results], tuple(each._kind for each in results)
     if not op.results and not op.many:

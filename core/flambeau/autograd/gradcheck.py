@@ -171,17 +171,30 @@ def _random_weight(like: Any, noncontiguous: bool) -> Any:
                                      noncontiguous=noncontiguous)  # fmt: skip
 
 
+def _on_cpu(tensor: Any) -> Any:
+    """A copy on the CPU.  What is checked runs where it is; what it gives is compared here, whichever devices it moves to."""
+    return tensor.detach().to("cpu", copy=True)
+
+
 def _close(first: Any, second: Any, rtol: float, atol: float) -> bool:
     common = torch.promote_types(first.dtype, second.dtype)
-    return bool(torch.allclose(first.to(common), second.to(first.device, common), rtol, atol))  # a function may move tensors
+    return bool(torch.allclose(first.to(common), second.to(common), rtol, atol))
+
+
+def _is_zero(tensor: Any) -> bool:
+    return not bool((_on_cpu(tensor) != 0).any())
 
 
 def _directions(tensor: Any) -> Iterator[Any]:
-    """The unit tensors of the tensor's shape."""
+    """The unit tensors of the tensor's shape, on the CPU."""
     for index in range(tensor.numel()):
-        unit = torch.zeros(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        unit = torch.zeros(tensor.numel(), dtype=tensor.dtype, device="cpu")
         unit[index] = 1
         yield unit.reshape(tensor.shape)
+
+
+def _random_direction(tensor: Any) -> Any:
+    return torch.randn(tensor.shape, dtype=tensor.dtype, device="cpu")
 
 
 # --- the check ----------------------------------------------------------------------------------------------------
@@ -260,17 +273,18 @@ class _Check:
                 row = [re + 1j * im for re, im in zip(row, self.difference(func, target, 1j * direction), strict=True)]
             rows.append([each.reshape(-1) for each in row])
         if not rows:
-            return [torch.zeros(0, each.numel(), dtype=each.dtype) for each in _differentiable(func(*self.inputs))]
+            outputs = _differentiable(func(*self.inputs))
+            return [torch.zeros(0, each.numel(), dtype=each.dtype, device="cpu") for each in outputs]
         return [torch.stack(each) for each in zip(*rows, strict=True)]
 
     def difference(self, func: Callable[..., Any], target: Any, direction: Any) -> list[Any]:
         """The derivative of the differentiable outputs along ``direction``, by a central difference."""
         data = target.data
-        original = data.clone()
+        original = _on_cpu(data)
         data.copy_(original + self.eps * direction)
-        above = [each.detach().clone() for each in _differentiable(func(*self.inputs))]
+        above = [_on_cpu(each) for each in _differentiable(func(*self.inputs))]
         data.copy_(original - self.eps * direction)
-        below = [each.detach().clone() for each in _differentiable(func(*self.inputs))]
+        below = [_on_cpu(each) for each in _differentiable(func(*self.inputs))]
         data.copy_(original)
         for one, other in zip(above, below, strict=True):
             if one.shape != other.shape or one.dtype != other.dtype:
@@ -286,17 +300,19 @@ class _Check:
         columns: list[list[Any]] = [[] for _ in targets]
         for weight in _directions(output):
             for place, target, found in zip(columns, targets, self.gradients(output, targets, weight), strict=True):
-                place.append(found.reshape(-1) if found is not None else torch.zeros(target.numel(), dtype=target.dtype))
+                place.append(torch.zeros_like(target, device="cpu").reshape(-1) if found is None else found.reshape(-1))
         return [
-            torch.stack(each, 1) if each else torch.zeros(target.numel(), 0, dtype=target.dtype)
+            torch.stack(each, 1) if each else torch.zeros(target.numel(), 0, dtype=target.dtype, device="cpu")
             for each, target in zip(columns, targets, strict=True)
         ]
 
-    def gradients(self, output: Any, targets: Tensors, weight: Any) -> tuple[Any, ...]:
+    def gradients(self, output: Any, targets: Tensors, weight: Any) -> list[Any]:
         """Gradients of the targets, which must come out the same twice."""
         found, again = (
-            torch.autograd.grad(output, targets, weight.clone(), retain_graph=True, allow_unused=True) for _ in range(2)
-        )
+            [None if each is None else _on_cpu(each) for each in torch.autograd.grad(
+                output, targets, weight.to(output.device, copy=True), retain_graph=True, allow_unused=True)]
+            for _ in range(2)
+        )  # fmt: skip
         for one, other, target in zip(found, again, targets, strict=True):
             if one is None:
                 continue
@@ -314,12 +330,12 @@ class _Check:
         """Compare one number per input and output: the Jacobian between a random direction and a random weight."""
         for j, index in enumerate(self.wanted):
             target = self.inputs[index]
-            direction = torch.randn(target.shape, dtype=target.dtype)
+            direction = _random_direction(target)
             slopes = self.difference(func, target, direction)
             for i, output in enumerate(outputs):
-                weight = torch.randn(output.shape, dtype=output.dtype)
+                weight = _random_direction(output)
                 (found,) = self.gradients(output, [target], weight)
-                analytical = torch.zeros(()) if found is None else (found.conj() * direction).sum()
+                analytical = torch.zeros((), device="cpu") if found is None else (found.conj() * direction).sum()
                 analytical = analytical.real if analytical.is_complex() else analytical
                 numerical = (slopes[i] * weight).sum()
                 scale = max(1.0, float(direction.abs().sum()) * float(weight.abs().sum()))
@@ -337,7 +353,7 @@ class _Check:
 
         for index in self.wanted:
             for jacobian in self.numerical_jacobian(as_leaves, self.inputs[index]):
-                if bool((jacobian != 0).any()):
+                if not _is_zero(jacobian):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
 
     # --- forward mode ---
@@ -347,13 +363,12 @@ class _Check:
         for j, index in enumerate(self.wanted):
             target = self.inputs[index]
             for part in (1, 1j) if target.is_complex() else (1,):
-                directions = [part * each for each in _directions(target)] if not self.fast else [
-                    part * torch.randn(target.shape, dtype=target.dtype)]  # fmt: skip
-                for direction in directions:
+                for direction in [_random_direction(target)] if self.fast else _directions(target):
+                    direction = part * direction
                     numerical = self.difference(self.func, target, direction)
                     with forward_ad.dual_level():
                         inputs = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.inputs]
-                        inputs[index] = forward_ad.make_dual(inputs[index], direction)
+                        inputs[index] = forward_ad.make_dual(inputs[index], direction.to(target.device))
                         results = zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)), strict=True)
                         duals = [each for each, o in results if isinstance(o, torch.Tensor) and o.requires_grad]
                         tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
@@ -362,7 +377,7 @@ class _Check:
     def compare_tangents(self, j: int, numerical: Tensors, tangents: Tensors, part: str, is_complex: bool) -> None:
         prefix = f"While considering the {part} part of complex inputs only, " if is_complex else ""
         for i, (expected, tangent) in enumerate(zip(numerical, tangents, strict=True)):
-            found = torch.zeros_like(expected) if tangent is None else tangent.detach()
+            found = torch.zeros_like(expected) if tangent is None else _on_cpu(tangent)
             if self.check_dtypes and found.dtype != expected.dtype:
                 raise GradcheckError("Forward AD gradient has dtype mismatch.")
             if not _close(found, expected, self.rtol, self.atol):
@@ -417,7 +432,7 @@ class _Check:
         for found, target in zip(torch.autograd.grad(self.outputs, targets, weights, allow_unused=True), targets, strict=True):
             if found is None:
                 continue
-            if bool((found != 0).any()):
+            if not _is_zero(found):
                 raise GradcheckError("backward not multiplied by grad_output")
             for what, label in (("dtype", "type"), ("device", "device"), ("shape", "size")):
                 if getattr(found, what) != getattr(target, what):
@@ -436,7 +451,7 @@ class _Check:
                 gradients = torch.autograd.grad(cut, targets, [torch.zeros_like(each) for each in cut], allow_unused=True)
             except RuntimeError as error:
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
-            if any(each is not None and bool((each != 0).any()) for each in gradients):
+            if not all(each is None or _is_zero(each) for each in gradients):
                 raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or "
                                      "zero.")
 

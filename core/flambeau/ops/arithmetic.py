@@ -199,8 +199,15 @@ _pow = op(
     input=_pow_grad_base, other=_pow_grad_exponent,
 )  # fmt: skip
 
+def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
+    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # the roots, as PyTorch takes them: -inf has none, and that of -0 is -0
+        root = xp.sqrt(input)
+        return root if exponent > 0 else xp.reciprocal(root)
+    return xp.pow(input, exponent)
+
+
 _pow_scalar = op(
-    "pow_scalar", lambda xp, input, /, exponent: xp.pow(input, exponent),
+    "pow_scalar", _pow_scalar_forward,
     public=False, method=False, backward_name="PowBackward0",
     input=lambda F, g, input, exponent: (
         F.zeros_of(input, input.shape) if exponent == 0 else
@@ -238,7 +245,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return made
 
 
-def __rtruediv__(self: Tensor, other: Any) -> Tensor:
+def __rdiv__(self: Tensor, other: Any) -> Tensor:
     return self.reciprocal() * other if can_operate(other) else NotImplemented  # PyTorch rounds twice, too
 
 
@@ -246,7 +253,8 @@ def __rpow__(self: Tensor, other: Any) -> Tensor:
     return shown_as(_pow(other, self), "PowBackward2")
 
 
-attach(__rtruediv__=__rtruediv__, __rdiv__=__rtruediv__, __pow__=__pow__, __rpow__=__rpow__)
+__pow__.__name__ = "pow"  # what overrides are given is called so
+attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpow__)
 attach(__ipow__=Tensor.pow_)
 
 

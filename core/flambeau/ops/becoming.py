@@ -128,6 +128,7 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     shape = sizes_given(size, rest)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    check_writable(self)
     backend = self._kind.backend
     flat, offset = backend.root(self._array)
     missing = offset + prod(shape) - flat.shape[0]

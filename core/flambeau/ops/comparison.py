@@ -154,8 +154,8 @@ def _above(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 _clamp_between = op(
-    "clamp_between", _between_forward, takes="real numbers", promote="arithmetic", scalars=False, public=False, method=False, out=False,
-    backward_name="ClampBackward0", input=_inside, min=_below, max=_above,
+    "clamp_between", _between_forward, takes="real numbers", promote="arithmetic", scalars=False, public=False,
+    method=False, out=False, backward_name="ClampBackward0", input=_inside, min=_below, max=_above,
 )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def _to_method(
     >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
     (tensor([1]), tensor([1.], dtype=torch.float64))
     """
-    if type(self) not in FAST and overrides.wanted((self,)):
+    if type(self) not in FAST and overrides.wanted((self,), name="to"):
         options = {"dtype": dtype, "device": device, "other": other, "non_blocking": non_blocking, "copy": copy,
                    "memory_format": memory_format}  # fmt: skip
         given = {name: value for name, value in options.items() if value is not None and value is not False}
@@ -124,7 +124,7 @@ attach(to=_to_method)
 
 def _converter(name: str, dtype: dtypes.dtype) -> None:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
-        if type(self) not in FAST and overrides.wanted((self,)):
+        if type(self) not in FAST and overrides.wanted((self,), name=name):
             return overrides.handle_torch_function(method, (self,), self)  # type: ignore[no-any-return]  # an override may return anything
         if memory_format is not None:
             return _to_method(self, dtype, memory_format=memory_format)

@@ -231,7 +231,7 @@ def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
 
 
 def _getitem_method(self: Tensor, index: Any) -> Tensor:
-    if type(self) not in FAST and overrides.wanted((self,)):
+    if type(self) not in FAST and overrides.wanted((self,), name="__getitem__"):
         return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
     if not self._array.ndim and index == 0 and type(index) is int:
         return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's ``loss.data[0]``: a number
@@ -273,7 +273,9 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from ..autograd.grad_mode import is_grad_enabled
     from ..inplace import assign, check_batch, check_writable, give_history, snapshot
 
-    if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted((self, value)):
+    if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted(
+        (self, value), name="__setitem__"
+    ):
         overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
         return
     raw, advanced, _ = _raw_index(self, index)

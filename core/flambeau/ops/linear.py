@@ -11,6 +11,7 @@ from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.node import Node, shown_as
 from ..autograd.unfolding import become, step
 from ..inplace import write_result
+from ..outputs import check
 from ..op import composite, op
 from .matrix import matmul
 from .views import t
@@ -86,6 +87,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if out is not None:
+        check("linear", out, (input, weight, bias))
         return write_result("linear", linear(input, weight, bias), out)  # type: ignore[no-any-return]  # ``out`` itself
     if bias is None:
         return matmul(input, t(weight))

@@ -343,9 +343,9 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     made = tuple(linalg.lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
     if out is None:
         return made
-    from ..dispatch import write_out
+    from .. import outputs
 
-    return tuple(write_out(target, each) for target, each in zip(out, made, strict=True))
+    return outputs.write("lu", out, made)
 
 
 @composite(out=True)

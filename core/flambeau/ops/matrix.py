@@ -166,6 +166,7 @@ def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
+__matmul__.__name__ = "matmul"  # what overrides are given is called so
 attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach, wrap
 from ..batching.levels import active
-from ..creation import _checked_shape, _finish, _offered_to_modes, _place, empty_like
+from ..creation import _checked_shape, _dtype_of, _finish, _offered_to_modes, _place, empty_like
 from ..devices import Kind, kind_of
 from ..dtypes import dtype as Dtype
 from ..inplace import is_plain
@@ -35,7 +35,7 @@ def _factory(name: str, doc: str, sampler: str) -> Any:
         *size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
         layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
     ) -> Tensor:  # fmt: skip
-        kind = kind_of(dtype or (out.dtype if out is not None else dtypes.get_default_dtype()), _place(device))
+        kind = kind_of(dtype or _dtype_of(out) or dtypes.get_default_dtype(), _place(device))
         if kind.dtype.category not in _FLOATING:
             raise NotImplementedError(f'"{_KERNEL[name]}" not implemented for \'{kind.dtype.legacy_name}\'')
         shape = _checked_shape(name, size)
@@ -102,7 +102,7 @@ def randint(
     low = 0 if low is None else low
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    kind = kind_of(dtype or (out.dtype if out is not None else dtypes.int64), _place(device))
+    kind = kind_of(dtype or _dtype_of(out) or dtypes.int64, _place(device))
     shape = _checked_shape("randint", (size,))
     array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, int(low), int(high))
     return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
@@ -128,7 +128,7 @@ def randperm(
     """The integers below ``n`` in random order (Fisher & Yates' shuffle)."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    kind = kind_of(dtype or (out.dtype if out is not None else dtypes.int64), _place(device))
+    kind = kind_of(dtype or _dtype_of(out) or dtypes.int64, _place(device))
     array = raw_generator(generator, kind.device).permutation(n, kind.raw_dtype)
     return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
 
@@ -150,7 +150,7 @@ def normal(
             raise TypeError("normal() received an invalid combination of arguments - got (float, float): size is missing")
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
-        kind = kind_of(dtype or (out.dtype if out is not None else dtypes.get_default_dtype()), _place(device))
+        kind = kind_of(dtype or _dtype_of(out) or dtypes.get_default_dtype(), _place(device))
         array = raw_generator(generator, kind.device).normal(_checked_shape("normal", (size,)), kind.raw_dtype, mean, std)
         return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
     if isinstance(std, Tensor):

@@ -212,8 +212,8 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
     if index.ndim < 2 and source.ndim != input.ndim:
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-                           f"{list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+                           f"= {list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
     dim = _check_source("index_add", input, dim, index, source)
     if not input.ndim:
         return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]  # ``alpha`` is Any

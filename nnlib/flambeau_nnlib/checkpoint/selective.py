@@ -91,6 +91,8 @@ _USED = object()
 class _SelectiveMode(torch.overrides.TorchFunctionMode):
     """Numbers the calls of each operation. Subclasses say what to do with the one called ``key``."""
 
+    sees_methods = False
+
     def __enter__(self) -> Any:
         self.counts: Counter[str] = Counter()
         return super().__enter__()

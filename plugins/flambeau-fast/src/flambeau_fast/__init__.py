@@ -27,6 +27,7 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         pooling,
         recurrent,
         rows,
+        sums,
     )
     from .choice import KERNELS
 

@@ -1,4 +1,4 @@
-"""Convolution of images: Winograd's way for windows of 3 x 3, oneDNN's for others."""
+"""Convolution of images: Winograd's way for windows of 3 x 3, oneDNN's for others, but for the gradients of few channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau_backends.numpy import kernels_conv
 
-from . import onednn, winograd
+from . import columns, onednn, winograd
 from .choice import FLOAT, fast, is_dense
 
 Sizes = Sequence[int]
@@ -37,16 +37,13 @@ def convolution(
     input: Any, weight: Any, bias: Any = None, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (), groups: int = 1,
     workspace: Any = None,
 ) -> Any:  # fmt: skip
-    if not _suits(groups, input, weight):
+    if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
     if _by_winograd(input, weight.shape, size, stride, dilation):
         return winograd.convolve(input, weight, bias, padding)
     made = np.empty((len(input), len(weight), *size), FLOAT)
-    onednn.convolution(input, weight, made, (tuple(stride), tuple(padding), tuple(dilation)), _free(weight.shape))
-    if bias is not None:
-        made += bias.reshape(-1, 1, 1)
-    return made
+    return onednn.convolution(input, weight, bias, made, (tuple(stride), tuple(padding), tuple(dilation)), _free(weight.shape))
 
 
 @fast(LEAST)
@@ -58,6 +55,8 @@ def convolution_weight(
         return None
     if _by_winograd(input, shape, grad.shape[2:], stride, dilation):
         return winograd.weight_gradient(grad, input, padding)
+    if columns.suits_weight(len(input), shape, stride):
+        return columns.weight_gradient(grad, input, shape, padding, dilation)
     geometry = (tuple(stride), tuple(padding), tuple(dilation))
     return onednn.convolution_weight(grad, input, np.empty(shape, FLOAT), geometry, _free(shape))
 
@@ -73,9 +72,12 @@ def convolution_transposed(
     if max(padding) <= 2 and _by_winograd(input, turned.shape, size, stride, dilation):
         flipped = np.ascontiguousarray(turned[:, :, ::-1, ::-1])
         return winograd.convolve(input, flipped, bias, [2 - p for p in padding])
-    made = np.empty((len(input), weight.shape[1], *size), FLOAT)
-    geometry = (tuple(stride), tuple(padding), tuple(dilation))
-    onednn.convolution_input(input, weight, made, geometry, _free(weight.shape))
+    if columns.suits(len(input), weight.shape, stride):
+        made = columns.input_gradient(input, weight, size, padding, dilation)
+    else:
+        made = np.empty((len(input), weight.shape[1], *size), FLOAT)
+        geometry = (tuple(stride), tuple(padding), tuple(dilation))
+        onednn.convolution_input(input, weight, made, geometry, _free(weight.shape))
     if bias is not None:
         made += bias.reshape(-1, 1, 1)
     return made

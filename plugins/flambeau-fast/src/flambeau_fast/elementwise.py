@@ -29,9 +29,9 @@ def _apply(loop: Callable[..., None], *arrays: Any) -> Any:
     flat = _flat(*arrays)
     if flat is None:
         return None
-    made = np.empty(flat[0].shape, FLOAT)
-    loop(made, *flat)
-    return made.reshape(arrays[0].shape)
+    made = np.empty(arrays[0].shape, FLOAT)  # and not as a vector: a view of it would be copied where it is to be kept
+    loop(made.reshape(-1), *flat)
+    return made
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
@@ -42,10 +42,9 @@ def _with_row(loop: Callable[..., None], input: Any, other: Any) -> Any:
     length = other.size
     if length < 16 or not is_dense(input, other) or input.shape[input.ndim - other.ndim :] != other.shape:
         return None
-    rows = input.reshape(-1, length)
-    made = np.empty(rows.shape, FLOAT)
-    loop(made, rows, other.reshape(-1))
-    return made.reshape(input.shape)
+    made = np.empty(input.shape, FLOAT)
+    loop(made.reshape(-1, length), input.reshape(-1, length), other.reshape(-1))
+    return made
 
 
 @fast(ARITHMETIC)
@@ -144,9 +143,9 @@ def leaky_relu(input: Any, negative_slope: float) -> Any:
     flat = _flat(input)
     if flat is None:
         return None
-    made = np.empty(flat[0].shape, FLOAT)
-    loops.leaky_relu(made, *flat, FLOAT.type(negative_slope))
-    return made.reshape(input.shape)
+    made = np.empty(input.shape, FLOAT)
+    loops.leaky_relu(made.reshape(-1), *flat, FLOAT.type(negative_slope))
+    return made
 
 
 # --- squared error ------------------------------------------------------------------------------------------------
@@ -166,9 +165,9 @@ def mse_loss_backward(g: Any, input: Any, target: Any, reduction: str) -> Any:
     flat = _flat(input, target)
     if flat is None or g.ndim or g.dtype is not FLOAT:
         return None
-    made = np.empty(flat[0].shape, FLOAT)
-    loops.squared_error_slope(made, *flat, FLOAT.type(g * (2 / input.size if reduction == "mean" else 2)))
-    return made.reshape(input.shape)
+    made = np.empty(input.shape, FLOAT)
+    loops.squared_error_slope(made.reshape(-1), *flat, FLOAT.type(g * (2 / input.size if reduction == "mean" else 2)))
+    return made
 
 
 # --- in place -----------------------------------------------------------------------------------------------------

@@ -63,9 +63,9 @@ def linear(bias: Any, input: Any, weight: Any) -> Any:
     found = _factors(rows, weight.T)
     if found is None:
         return None
-    made = np.empty((len(rows), len(weight)), FLOAT)
-    loops.affine(onednn.gemm(), made, *found, bias)
-    return made.reshape(*input.shape[:-1], len(weight))
+    made = np.empty((*input.shape[:-1], len(weight)), FLOAT)
+    loops.affine(onednn.gemm(), made.reshape(len(rows), len(weight)), *found, bias)
+    return made
 
 
 @fast(LEAST, of=1)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .choice import Declined
 
-__all__ = ["available", "convolution", "convolution_input", "convolution_weight", "copied", "gemm", "matmul"]
+__all__ = ["available", "convolution", "convolution_input", "convolution_weight", "copied", "gemm"]
 
 Sizes = Sequence[int]
 
@@ -241,82 +241,51 @@ def copied(given: Any, out: Any) -> Any:
     return kept(key, lambda: Copy((given.shape, _strides(given)), (out.shape, _strides(out))))(given, out)
 
 
-# --- products of matrices -----------------------------------------------------------------------------------------
-
-
-def matmul(a: Any, b: Any, out: Any, bias: Any = None) -> Any:
-    """``out = a @ b + bias`` for matrices or batches of them, each with one of its last two strides 1."""
-    arrays = (a, b, out) if bias is None else (a, b, bias, out)
-    return product(*arrays)(*arrays)
-
-
-def product(*arrays: Any) -> Any:
-    """The plan for the product of arrays like these: two, a bias if there are four, and the result."""
-    return kept(("matmul", *((each.shape, each.strides) for each in arrays)), lambda: _matmul_plan(*arrays))
-
-
-def _matmul_plan(*arrays: Any) -> Plan:
-    found = library()
-    assert found is not None
-    shapes = [each.shape for each in arrays]
-    if len(arrays) == 4:
-        shapes[2] = (*(1,) * (arrays[0].ndim - 1), arrays[2].size)
-    steps = [_strides(each) if len(shape) == each.ndim else (*(each.size,) * (len(shape) - 1), 1)
-             for each, shape in zip(arrays, shapes, strict=True)]  # fmt: skip
-    a, b, *bias, out = map(layout, shapes, steps)
-    described = found.made("matmul_primitive_desc_create", found.engine, a, b, bias[0] if bias else None, out, None)
-    whats = (SOURCE, WEIGHTS, BIAS, RESULT) if bias else (SOURCE, WEIGHTS, RESULT)
-    return Plan(described, list(zip(whats, shapes, steps, strict=True)))
-
-
 # --- convolutions -------------------------------------------------------------------------------------------------
 
 Geometry = tuple[Sizes, Sizes, Sizes]  # stride, padding, dilation
 
 
-def convolution(input: Any, weight: Any, out: Any, geometry: Geometry, free: bool) -> Any:
-    """``free`` lets the library choose layouts, at the price of reorders."""
-    arrays = (input, weight, out)
-    return _convolution("forward", arrays, (SOURCE, WEIGHTS, RESULT), geometry, free)
+def convolution(input: Any, weight: Any, bias: Any, out: Any, geometry: Geometry, free: bool) -> Any:
+    """``free`` lets the library choose layouts, at the price of reorders.  The bias may be None."""
+    given = ((SOURCE, input), (WEIGHTS, weight), (BIAS, bias), (RESULT, out))
+    return _convolution("forward", [each for each in given if each[1] is not None], geometry, free)
 
 
 def convolution_input(grad: Any, weight: Any, out: Any, geometry: Geometry, free: bool) -> Any:
     """The gradient of the input, into ``out``."""
-    return _convolution("backward_data", (grad, weight, out), (RESULT_SLOPE, WEIGHTS, SOURCE_SLOPE), geometry, free)
+    return _convolution("backward_data", [(RESULT_SLOPE, grad), (WEIGHTS, weight), (SOURCE_SLOPE, out)], geometry, free)
 
 
 def convolution_weight(grad: Any, input: Any, out: Any, geometry: Geometry, free: bool) -> Any:
     """The gradient of the weight, into ``out``."""
-    return _convolution("backward_weights", (grad, input, out), (RESULT_SLOPE, SOURCE, WEIGHTS_SLOPE), geometry, free)
+    return _convolution("backward_weights", [(RESULT_SLOPE, grad), (SOURCE, input), (WEIGHTS_SLOPE, out)], geometry, free)
 
 
-def _convolution(way: str, arrays: Any, whats: Sizes, geometry: Geometry, free: bool) -> Any:
-    key = (way, *(each.shape for each in arrays), geometry, free)
-    return kept(key, lambda: _convolution_plan(way, arrays, whats, geometry, free))(*arrays)
+def _convolution(way: str, given: Sequence[tuple[int, Any]], geometry: Geometry, free: bool) -> Any:
+    key = (way, *(each.shape for _, each in given), geometry, free)
+    return kept(key, lambda: _convolution_plan(way, given, geometry, free))(*(each for _, each in given))
 
 
-_PLACES = {SOURCE: 0, SOURCE_SLOPE: 0, WEIGHTS: 1, WEIGHTS_SLOPE: 1, RESULT: 2, RESULT_SLOPE: 2}
+_PLACES = {SOURCE: 0, SOURCE_SLOPE: 0, WEIGHTS: 1, WEIGHTS_SLOPE: 1, BIAS: 2, RESULT: 3, RESULT_SLOPE: 3}
 
 
-def _convolution_plan(way: str, arrays: Any, whats: Sizes, geometry: Geometry, free: bool) -> Plan:
+def _convolution_plan(way: str, given: Sequence[tuple[int, Any]], geometry: Geometry, free: bool) -> Plan:
     found = library()
     assert found is not None
-    shapes: list[Sizes] = [(), (), ()]
-    steps: list[Sizes] = [(), (), ()]
-    for what, array in zip(whats, arrays, strict=True):
-        shapes[_PLACES[what]], steps[_PLACES[what]] = array.shape, _strides(array)
-    source, weights, result = (
-        layout(shape, None if free or place == 1 else strides)
-        for place, (shape, strides) in enumerate(zip(shapes, steps, strict=True))
-    )
+    described: list[Descriptor] = [None] * 4
+    for what, array in given:
+        chosen = free or _PLACES[what] == _PLACES[WEIGHTS]
+        described[_PLACES[what]] = layout(array.shape, None if chosen and what != BIAS else _strides(array))
+    source, weights, bias, result = described
     stride, padding, dilation = (_numbers(each) for each in (*geometry[:2], [each - 1 for each in geometry[2]]))
     around = (stride, dilation, padding, padding)
-    described = found.made("convolution_forward_primitive_desc_create", found.engine, TRAINING, DIRECT, source, weights, None,
-                           result, *around, None)  # fmt: skip
+    made = found.made("convolution_forward_primitive_desc_create", found.engine, TRAINING, DIRECT, source, weights, bias,
+                      result, *around, None)  # fmt: skip
     if way == "backward_data":
-        described = found.made("convolution_backward_data_primitive_desc_create", found.engine, DIRECT, source, weights, result,
-                               *around, described, None)  # fmt: skip
+        made = found.made("convolution_backward_data_primitive_desc_create", found.engine, DIRECT, source, weights, result,
+                          *around, made, None)  # fmt: skip
     elif way == "backward_weights":
-        described = found.made("convolution_backward_weights_primitive_desc_create", found.engine, DIRECT, source, weights, None,
-                               result, *around, described, None)  # fmt: skip
-    return Plan(described, [(what, shapes[_PLACES[what]], steps[_PLACES[what]]) for what in whats])
+        made = found.made("convolution_backward_weights_primitive_desc_create", found.engine, DIRECT, source, weights, None,
+                          result, *around, made, None)  # fmt: skip
+    return Plan(made, [(what, array.shape, _strides(array)) for what, array in given])

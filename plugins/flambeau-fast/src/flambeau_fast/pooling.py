@@ -20,9 +20,16 @@ def _images(array: Any) -> Any:
     return array.reshape(-1, *array.shape[2:])
 
 
-def _is_2x2(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes) -> bool:
-    return tuple(window_size) == tuple(stride) == (2, 2) and not any(padding) and all(
-        2 * n <= given for n, given in zip(size, input.shape[2:], strict=True))  # fmt: skip
+def _is_2x2(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes) -> bool:
+    """Whether the windows are of two by two, side by side, and no element is left over."""
+    height, width = input.shape[2:]
+    return tuple(window_size) == tuple(stride) == (2, 2) and not any(padding) and height % 2 == width % 2 == 0
+
+
+def _windows(array: Any) -> Any:
+    """``(image, window, row, window, column)``."""
+    height, width = array.shape[2:]
+    return array.reshape(-1, height // 2, 2, width // 2, 2)
 
 
 @fast(LEAST)
@@ -30,8 +37,8 @@ def max_pool2d(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, di
     if max(dilation) > 1 or not is_dense(input):
         return None
     made = np.empty((*input.shape[:2], *size), FLOAT)
-    if _is_2x2(input, window_size, stride, padding, size):
-        loops.max_pool_2x2(_images(made), _images(input))
+    if _is_2x2(input, window_size, stride, padding):
+        loops.max_pool_2x2(_images(made), _windows(input))
     else:
         loops.max_pool(_images(made), _images(input), *window_size, *stride, *padding)
     return made
@@ -43,10 +50,9 @@ def max_pool_backward(
 ) -> Any:
     if input.ndim != 4 or max(dilation) > 1 or not is_dense(g, input):
         return None
-    if _is_2x2(input, window_size, stride, padding, size):
-        covered = input.shape[2:] == tuple(2 * n for n in size)
-        made = (np.empty if covered else np.zeros)(input.shape, FLOAT)
-        loops.max_pool_2x2_backward(_images(made), _images(g), _images(input))
+    if _is_2x2(input, window_size, stride, padding):
+        made = np.empty(input.shape, FLOAT)
+        loops.max_pool_2x2_backward(_windows(made), _images(g), _windows(input))
     else:
         made = np.zeros(input.shape, FLOAT)
         loops.max_pool_backward(_images(made), _images(g), _images(input), *window_size, *stride, *padding)

@@ -27,9 +27,9 @@ def _by_rows(loop: Any, dim: int, *arrays: Any) -> Any:
     rows = _rows(dim, *arrays)
     if rows is None:
         return None
-    made = np.empty(rows[0].shape, FLOAT)
-    loop(made, *rows)
-    return made.reshape(arrays[0].shape)
+    made = np.empty(arrays[0].shape, FLOAT)
+    loop(made.reshape(rows[0].shape), *rows)
+    return made
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -60,9 +60,9 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     rows = _rows(dim, input)
     if rows is None:
         return None
-    made = np.empty(len(rows[0]), FLOAT)
-    loops.log_sum_exp(made, *rows)
-    return made.reshape(*input.shape[:-1], 1)
+    made = np.empty((*input.shape[:-1], 1), FLOAT)
+    loops.log_sum_exp(made.reshape(-1), *rows)
+    return made
 
 
 @fast(LEAST, of=1)
@@ -109,11 +109,11 @@ def layer_norm(
     if found is None or mean is not None:
         return None
     rows, weight, bias = found
-    made, moments = np.empty(rows.shape, FLOAT), np.empty((2, len(rows)), FLOAT)
-    loops.layer_norm(made, *moments, rows, weight, bias, FLOAT.type(eps))
+    made, moments = np.empty(input.shape, FLOAT), np.empty((2, len(rows)), FLOAT)
+    loops.layer_norm(made.reshape(rows.shape), *moments, rows, weight, bias, FLOAT.type(eps))
     if workspace is not None:
         workspace["row moments"] = moments
-    return made.reshape(input.shape)
+    return made
 
 
 def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, workspace: Any) -> Any:
@@ -123,8 +123,8 @@ def layer_norm_backward(g: Any, input: Any, weight: Any, bias: Any, dims: Any, w
     if found is None:
         return None
     rows, weights, _ = found
-    made, slopes = np.empty(rows.shape, FLOAT), np.zeros((2, STRIPS, rows.shape[1]), FLOAT)
-    loops.layer_norm_backward(made, *slopes, g.reshape(rows.shape), rows, *moments, weights)
+    made, slopes = np.empty(input.shape, FLOAT), np.zeros((2, STRIPS, rows.shape[1]), FLOAT)
+    loops.layer_norm_backward(made.reshape(rows.shape), *slopes, g.reshape(rows.shape), rows, *moments, weights)
     of_weight, of_bias = slopes.sum(1)
-    return (made.reshape(input.shape), None if weight is None else of_weight.reshape(weight.shape),
+    return (made, None if weight is None else of_weight.reshape(weight.shape),
             None if bias is None else of_bias.reshape(bias.shape))  # fmt: skip

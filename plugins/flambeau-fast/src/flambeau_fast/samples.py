@@ -43,7 +43,7 @@ class _Draw:
 def calls(seed: int = 0) -> Iterator[Call]:
     """Calls with random shapes."""
     draw = _Draw(seed)
-    for family in (_elementwise, _in_place, _rows, _channels, _pooling, _matrices, _recurrent, _convolutions):
+    for family in (_elementwise, _in_place, _sums, _rows, _channels, _pooling, _matrices, _recurrent, _convolutions):
         yield from family(draw)
     yield Call("fused_dropout", (draw.normal(*draw.shape(1 << 13)), 0.9, Generator(seed)))
     yield Call("adam_step", tuple(np.abs(draw.normal(150, 150)) for _ in range(4)),
@@ -80,6 +80,13 @@ def _in_place(draw: _Draw) -> Iterator[Call]:
     yield Call("lerp", (a, b, scale), in_place=True)
     yield Call("addcmul", (a, b, c, scale), in_place=True)
     yield Call("addcdiv", (a, b, np.abs(c) + FLOAT.type(0.5), scale), in_place=True)
+
+
+def _sums(draw: _Draw) -> Iterator[Call]:
+    x = draw.normal(*draw.shape(1 << 16, 4)) + FLOAT.type(0.1)
+    for dim in (None, (0, 2, 3), (-1,), (1, 2, 3), (0, 1, 2, 3), (0, 3), 3):
+        for keepdim in (False, True):
+            yield Call("sum", (x, dim, keepdim))
 
 
 def _rows(draw: _Draw) -> Iterator[Call]:
@@ -124,9 +131,10 @@ def _channels(draw: _Draw) -> Iterator[Call]:
 
 
 def _pooling(draw: _Draw) -> Iterator[Call]:
-    height, width = (int(n) for n in draw.random.integers(9, 30, 2))
-    x = draw.normal(-(-(1 << 14) // (4 * height * width)), 4, height, width)
-    for window, stride, padding in (((2, 2), (2, 2), (0, 0)), ((3, 3), (2, 2), (1, 1)), ((3, 2), (1, 3), (1, 0))):
+    for window, stride, padding, odd in (((2, 2), (2, 2), (0, 0), 0), ((2, 2), (2, 2), (0, 0), 1), ((3, 3), (2, 2), (1, 1), 0),
+                                         ((3, 2), (1, 3), (1, 0), 1)):  # fmt: skip
+        height, width = (2 * int(n) + odd for n in draw.random.integers(5, 15, 2))
+        x = draw.normal(-(-(1 << 14) // (4 * height * width)), 4, height, width)
         size = tuple((n + 2 * p - k) // s + 1 for n, k, s, p in zip((height, width), window, stride, padding, strict=True))
         geometry = (window, stride, padding, (1, 1), size)
         yield Call("max_pool2d", (x, *geometry))
@@ -157,9 +165,11 @@ def _recurrent(draw: _Draw) -> Iterator[Call]:
 
 
 def _convolutions(draw: _Draw) -> Iterator[Call]:
-    batch, inputs, outputs = (int(n) for n in draw.random.integers((2, 16, 16), (5, 80, 80)))
-    for kernel, stride, padding, space in ((3, 1, 1, (17, 22)), (3, 1, 0, (19, 18)), (3, 2, 1, (9, 12)), (1, 1, 0, (8, 7)),
-                                           (1, 2, 0, (9, 9)), (5, 1, 2, (9, 8))):  # fmt: skip
+    for kernel, stride, padding, space, few in ((3, 1, 1, (17, 22), False), (3, 1, 0, (19, 18), False), (3, 2, 1, (9, 12), False),
+                                                (1, 1, 0, (8, 7), False), (1, 2, 0, (9, 9), False), (5, 1, 2, (9, 8), False),
+                                                (5, 1, 0, (12, 9), True), (3, 1, 1, (7, 8), True)):  # fmt: skip
+        low, high = ((16, 8, 1), (70, 16, 40)) if few else ((2, 16, 16), (5, 80, 80))
+        batch, inputs, outputs = (int(n) for n in draw.random.integers(low, high))
         x, weight = draw.normal(batch, inputs, *space), draw.normal(outputs, inputs, kernel, kernel)
         size = tuple((n + 2 * padding - kernel) // stride + 1 for n in space)
         g, bias = draw.normal(batch, outputs, *size), draw.normal(outputs)

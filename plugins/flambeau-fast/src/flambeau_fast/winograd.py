@@ -17,6 +17,7 @@ from .choice import FLOAT
 from .lazy import Lazy
 
 loops = Lazy("loops.winograd")
+products = Lazy("loops.matrix")
 
 Sizes = Sequence[int]
 
@@ -50,27 +51,27 @@ def _room(tiles: int, channels: int) -> Any:
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
     """The convolution of stride 1 with a weight ``(outputs, channels, 3, 3)``."""
-    outputs, channels = weight.shape[:2]
+    (outputs, channels), gemm = weight.shape[:2], onednn.gemm()
     images = _channels_last(input)
     height, width = (n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True))
     down, right = -(-height // 4), -(-width // 4)
-    weights = onednn.matmul(_WEIGHT2, weight.reshape(-1, 9).T, np.empty((36, outputs * channels), FLOAT))
-    weights = weights.reshape(36, outputs, channels).swapaxes(1, 2)
+    weights = np.empty((36, outputs, channels), FLOAT)
+    products.product(gemm, weights.reshape(36, -1), _WEIGHT2, False, weight.reshape(-1, 9), True)
     made = np.empty((len(input), height, width, outputs), FLOAT)
     offset = np.zeros(outputs, FLOAT) if bias is None else np.ascontiguousarray(bias)
-    tiles = products = _room(0, 0)
+    tiles = results = _room(0, 0)
     for chunk in _chunks(len(images), down * right, max(channels, outputs)):
         if len(images[chunk]) * down * right != tiles.shape[1]:
-            tiles, products = (_room(len(images[chunk]) * down * right, each) for each in (channels, outputs))
+            tiles, results = (_room(len(images[chunk]) * down * right, each) for each in (channels, outputs))
         loops.input_tiles(tiles, images[chunk], down, right, *padding)
-        onednn.matmul(tiles, weights, products)
-        loops.results(made[chunk], products, offset, down, right)
+        products.products(gemm, results, tiles, False, weights, True)
+        loops.results(made[chunk], results, offset, down, right)
     return _channels_second(made)
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
     """The gradient of the weight, given that of the result."""
-    outputs, channels = grad.shape[1], input.shape[1]
+    outputs, channels, gemm = grad.shape[1], input.shape[1], onednn.gemm()
     images, slopes = _channels_last(input), _channels_last(grad)
     down, right = (-(-n // 4) for n in grad.shape[2:])
     total, tiles, of_slopes = None, _room(0, 0), _room(0, 0)
@@ -79,7 +80,9 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
             tiles, of_slopes = (_room(len(images[chunk]) * down * right, each) for each in (channels, outputs))
         loops.input_tiles(tiles, images[chunk], down, right, *padding)
         loops.slope_tiles(of_slopes, slopes[chunk], down, right)
-        part = onednn.matmul(of_slopes.swapaxes(1, 2), tiles, np.empty((36, outputs, channels), FLOAT))
+        part = np.empty((36, outputs, channels), FLOAT)
+        products.products(gemm, part, of_slopes, True, tiles, False)
         total = part if total is None else np.add(total, part, total)
-    made = onednn.matmul(total.reshape(36, -1).T, _WEIGHT2, np.empty((outputs * channels, 9), FLOAT))
-    return made.reshape(outputs, channels, 3, 3)
+    made = np.empty((outputs, channels, 3, 3), FLOAT)
+    products.product(gemm, made.reshape(-1, 9), total.reshape(36, -1), True, _WEIGHT2, False)
+    return made

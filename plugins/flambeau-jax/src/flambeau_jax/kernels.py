@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -51,6 +51,38 @@ def view(input: Any, shape: tuple[int, ...]) -> Any:
 
 
 KERNELS["squeeze"] = KERNELS["reshape"] = view
+
+
+# --- joining ------------------------------------------------------------------------------------------------------
+
+_AT_ONCE = 16  # a program that joins n arrays is compiled for n, and takes the longer for it
+
+
+@compiled
+def concatenated(*tensors: Any, dim: int) -> Any:
+    return jnp.concat(tensors, axis=dim)
+
+
+@compiled
+def stacked(*tensors: Any, dim: int) -> Any:
+    return jnp.stack(tensors, axis=dim)
+
+
+def _groups(arrays: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (arrays[start : start + _AT_ONCE] for start in range(0, len(arrays), _AT_ONCE))
+
+
+@kernel
+def cat(*tensors: Any, dim: int = 0) -> Any:
+    while len(tensors) > _AT_ONCE:
+        tensors = tuple([concatenated(*group, dim=dim) for group in _groups(tensors)])
+    return concatenated(*tensors, dim=dim)
+
+
+@kernel
+def stack(*tensors: Any, dim: int = 0) -> Any:
+    parts = [stacked(*group, dim=dim) for group in _groups(tensors)]
+    return parts[0] if len(parts) == 1 else cat(*parts, dim=dim)
 
 
 # --- indexing -----------------------------------------------------------------------------------------------------

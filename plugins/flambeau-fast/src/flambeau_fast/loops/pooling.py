@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from . import compiled
+from . import compiled, inlined
 from .scalar import f32
 
 
@@ -27,17 +27,22 @@ def max_pool(out, x, height, width, down, right, top, left):
                 out[image, i, j] = most
 
 
+@inlined
+def _is_more(a, b):
+    """Whether ``a`` takes the place of ``b`` as the maximum; NaN takes all."""
+    return (a > b) | (a != a)
+
+
 @compiled
 def max_pool_2x2(out, x):
-    """Two by two, side by side: the common case."""
+    """Two by two, side by side: the common case.  ``x`` is ``(image, window, row, window, column)``."""
     for image in prange(len(x)):
         for i in range(out.shape[1]):
-            upper, lower, made = x[image, 2 * i], x[image, 2 * i + 1], out[image, i]
-            for j in range(len(made)):
-                a, b, c, d = upper[2 * j], upper[2 * j + 1], lower[2 * j], lower[2 * j + 1]
-                a = b if b > a or b != b else a
-                c = d if d > c or d != d else c
-                made[j] = c if c > a or c != c else a
+            for j in range(out.shape[2]):
+                a, b, c, d = x[image, i, 0, j, 0], x[image, i, 0, j, 1], x[image, i, 1, j, 0], x[image, i, 1, j, 1]
+                a = b if _is_more(b, a) else a
+                c = d if _is_more(d, c) else c
+                out[image, i, j] = c if _is_more(c, a) else a
 
 
 @compiled
@@ -45,17 +50,15 @@ def max_pool_2x2_backward(made, g, x):
     """As ``max_pool_backward``, without a branch; ``made`` need not be zeros."""
     for image in prange(len(x)):
         for i in range(g.shape[1]):
-            upper, lower, slopes = x[image, 2 * i], x[image, 2 * i + 1], g[image, i]
-            into_upper, into_lower = made[image, 2 * i], made[image, 2 * i + 1]
-            for j in range(len(slopes)):
-                a, b, c, d, slope = upper[2 * j], upper[2 * j + 1], lower[2 * j], lower[2 * j + 1], slopes[j]
-                right, low_right = b > a or b != b, d > c or d != d
-                top, low = b if right else a, d if low_right else c
-                below = low > top or low != low
-                into_upper[2 * j] = f32(0) if below or right else slope
-                into_upper[2 * j + 1] = slope if right and not below else f32(0)
-                into_lower[2 * j] = slope if below and not low_right else f32(0)
-                into_lower[2 * j + 1] = slope if below and low_right else f32(0)
+            for j in range(g.shape[2]):
+                a, b, c, d = x[image, i, 0, j, 0], x[image, i, 0, j, 1], x[image, i, 1, j, 0], x[image, i, 1, j, 1]
+                right, low_right = _is_more(b, a), _is_more(d, c)
+                below = _is_more(d if low_right else c, b if right else a)
+                above, under = f32(0) if below else g[image, i, j], g[image, i, j] if below else f32(0)
+                made[image, i, 0, j, 0] = f32(0) if right else above
+                made[image, i, 0, j, 1] = above if right else f32(0)
+                made[image, i, 1, j, 0] = f32(0) if low_right else under
+                made[image, i, 1, j, 1] = under if low_right else f32(0)
 
 
 @compiled

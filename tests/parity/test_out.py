@@ -1,0 +1,175 @@
+"""``out=`` on flambeau and on PyTorch: for every operation of the sample table, tensors of many kinds to write to."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+
+import flambeau as ours  # noqa: E402
+from flambeau.conformance.samples import families  # noqa: E402
+from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
+
+SAMPLES: dict = {}
+for _table in families().values():
+    for _sample in _table:
+        if not _sample.name.startswith("Tensor."):
+            SAMPLES.setdefault(_sample.name, []).append(_sample)
+
+
+def of_dtype(name):
+    return lambda torch, like: torch.empty(tuple(like.shape), dtype=getattr(torch, name))
+
+
+def requiring_grad(torch, like):
+    made = torch.empty(tuple(like.shape), dtype=like.dtype)
+    return made.requires_grad_() if made.is_floating_point() or made.is_complex() else made
+
+
+def reversed_in_memory(torch, like):
+    dims = tuple(reversed(range(like.ndim)))
+    return torch.empty(tuple(reversed(like.shape)), dtype=like.dtype).permute(dims)
+
+
+PLACES = {
+    "of the right shape": lambda torch, like: torch.empty(tuple(like.shape), dtype=like.dtype),
+    "empty": lambda torch, like: torch.empty(0, dtype=like.dtype),
+    "too large": lambda torch, like: torch.empty((7, *like.shape), dtype=like.dtype),
+    "too small": lambda torch, like: torch.empty(1, dtype=like.dtype),
+    "requiring grad": requiring_grad,
+    "reversed in memory": reversed_in_memory,
+    "no tensor": lambda torch, like: "out",
+    **{name: of_dtype(name) for name in ("float32", "float64", "int64", "complex64", "bool", "float16")},
+}
+FURTHER = ("of inputs that require grad", "the input", "a part of the input", "a list", "one for several")
+
+# PyTorch ...
+CRASHES = {("range", "int64")}  # divides by zero
+BY_SHAPE = {"matmul", "nn.functional.linear", "linalg.matmul"}  # resizes ``out`` to what it works on, and back
+BY_ARGUMENTS = {  # wants the dtype of the result or not, as the other arguments are
+    "abs", "addmm", "clamp", "fft.ifft", "ldexp", "lerp", "linalg.matrix_power", "max", "min",
+}
+BY_ROUTINE = {  # writes in the order of the routine called, or warns of several results once
+    "cholesky_inverse", "geqrf", "histogram", "kthvalue", "linalg.eig", "linalg.eigh", "linalg.householder_product",
+    "linalg.inv", "linalg.lstsq", "linalg.solve", "linalg.svd", "lu", "mode", "nn.functional.avg_pool3d", "orgqr", "ormqr", "svd",
+}
+NO_WARNING = {"addbmm", "nn.functional.logsigmoid"}
+GARBLES = {  # reads what it has already written, where memory is shared
+    "addmm", "amax", "amin", "bmm", "chain_matmul", "diff", "histc", "log_softmax", "matrix_power", "mean", "mm", "mv", "nanmean",
+    "nansum", "norm", "prod", "softmax", "sum", "threshold", "tril", "triu", "linalg.lu", "linalg.lu_solve", "linalg.matrix_power",
+    "linalg.solve_triangular", "linalg.vector_norm", "nn.functional.avg_pool2d", "nn.functional.avg_pool3d",
+} | BY_SHAPE  # fmt: skip
+NOT_DIFFERENTIABLE_HERE = {"argsort", "geqrf"}
+NOT_DIFFERENTIABLE_THERE = {"histc"}
+A_NUMBER_IS_A_TENSOR = {"nn.functional.normalize"}
+EXCEPTIONS = {
+    "of the right shape": BY_SHAPE, "empty": BY_SHAPE | BY_ROUTINE, "too large": BY_SHAPE | BY_ROUTINE | NO_WARNING,
+    "too small": BY_SHAPE | BY_ROUTINE | NO_WARNING, "reversed in memory": BY_SHAPE | BY_ROUTINE, "the input": GARBLES,
+    "a part of the input": GARBLES | BY_ARGUMENTS, "of inputs that require grad": NOT_DIFFERENTIABLE_HERE | {"fft.ifft"},
+    "requiring grad": NOT_DIFFERENTIABLE_THERE | BY_ROUTINE,
+    **{dtype: BY_ARGUMENTS | BY_SHAPE | {"lu"} for dtype in ("float32", "float64", "int64", "complex64", "bool", "float16")},
+}  # fmt: skip
+EXCEPTIONS |= {place: BY_SHAPE for place in ("a list", "one for several")}
+UP_TO_SIGN = {"svd", "linalg.svd", "linalg.eigh", "linalg.eig", "qr", "linalg.qr", "linalg.lobpcg"}
+
+
+def results(made):
+    return list(made) if isinstance(made, (tuple, list)) else [made]
+
+
+def plain(tensor):
+    return tensor.detach().resolve_conj().resolve_neg().numpy(force=True)
+
+
+def attempt(torch, sample, place):
+    """What comes of the sample's call with an ``out``: an exception, or the tensors written to."""
+    found = {}
+
+    def with_out(*args, **kwargs):
+        function = find(torch, sample.name)
+        made = function(*args, **kwargs)
+        wanted = results(made)
+        if "outcome" in found or not all(isinstance(each, torch.Tensor) for each in wanted):
+            return made
+        tensors = [each for each in args if isinstance(each, torch.Tensor)]
+        args, outs = places(torch, place, wanted, args, tensors)
+        if outs is None:
+            return made
+        out = outs[0] if len(outs) == 1 and place != "a list" else list(outs) if place == "a list" else tuple(outs)
+        if place == "one for several" and len(outs) > 1:
+            out = outs[0]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                given = function(*args, **kwargs, out=out)
+            except Exception as error:
+                found["outcome"] = type(error)
+                return made
+        warned = sorted({str(each.message).partition("(Triggered")[0].strip() for each in caught if "resized" in str(each.message)})
+        same = [a is b for a, b in zip(results(given), outs, strict=True)]
+        found["outcome"] = same, [(str(each.dtype), tuple(each.shape), steps(each)) for each in outs], warned
+        found["values"] = [plain(each) for each in outs]
+        return made
+
+    sample.call(replaced(torch, sample.name, with_out), *[torch.tensor(each) for each in sample.arrays(np, sample.dtypes[0])])
+    return found
+
+
+def places(torch, place, wanted, args, tensors):
+    """The call's arguments, and what they are to be written to; None where the place does not suit the call."""
+    if place in PLACES:
+        return args, [PLACES[place](torch, each) for each in wanted]
+    if place == "of inputs that require grad":
+        for each in tensors:
+            if each.is_floating_point() or each.is_complex():
+                each.requires_grad_()
+    if place == "the input":
+        alike = [each for each in tensors if each.shape == wanted[0].shape and each.dtype is wanted[0].dtype]
+        return args, alike[:1] if alike and len(wanted) == 1 else None
+    if place == "a part of the input":
+        like, first = wanted[0], tensors[0] if tensors else None
+        if len(wanted) > 1 or first is None or first.dtype is not like.dtype or first.numel() < 2 or not like.numel():
+            return args, None
+        memory = torch.zeros(max(first.numel(), like.numel()) + 1, dtype=first.dtype)
+        shared = memory[: first.numel()].reshape(first.shape)
+        shared.copy_(first)
+        return tuple(shared if each is first else each for each in args), [memory[1 : 1 + like.numel()].reshape(like.shape)]
+    return args, [PLACES["of the right shape"](torch, each) for each in wanted]
+
+
+def steps(tensor):
+    return [step for step, length in zip(tensor.stride(), tensor.shape, strict=True) if length > 1] if tensor.numel() else []
+
+
+def takes_out(sample):
+    outcome = attempt(theirs, sample, "of the right shape").get("outcome", TypeError)
+    return not (isinstance(outcome, type) and issubclass(outcome, TypeError))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(name for name, samples in SAMPLES.items() if any(map(takes_out, samples))))
+def test_out(name):
+    ours.set_warn_always(True)
+    theirs.set_warn_always(True)
+    try:
+        for sample in SAMPLES[name]:
+            if takes_out(sample):
+                for place in (*PLACES, *FURTHER):
+                    if (name, place) not in CRASHES and name not in EXCEPTIONS.get(place, ()):
+                        check(name, sample, place)
+    finally:
+        ours.set_warn_always(False)
+        theirs.set_warn_always(False)
+
+
+def check(name, sample, place):
+    got, wanted = (attempt(torch, sample, place) for torch in (ours, theirs))
+    if wanted.get("outcome") is NotImplementedError:
+        return  # flambeau may have a kernel
+    assert got.get("outcome") == wanted.get("outcome"), place
+    if name not in UP_TO_SIGN:
+        for a, b in zip(got.get("values", ()), wanted.get("values", ()), strict=True):
+            np.testing.assert_allclose(a, b, 1e-3, 1e-3, err_msg=place)

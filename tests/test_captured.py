@@ -1,0 +1,149 @@
+"""What functions may write to while ``torch.func`` transforms them."""
+
+from __future__ import annotations
+
+import copy
+import threading
+
+import pytest
+
+import flambeau as torch
+from flambeau import func
+
+TRANSFORMS = {
+    "grad": lambda f, x: func.grad(lambda x: f(x).sum())(x),
+    "vjp": lambda f, x: func.vjp(f, x)[1](torch.ones(3))[0],
+    "jvp": lambda f, x: func.jvp(f, (x,), (torch.ones(3),))[1],
+    "jacrev": lambda f, x: func.jacrev(f)(x),
+    "jacfwd": lambda f, x: func.jacfwd(f)(x),
+    "hessian": lambda f, x: func.hessian(lambda x: f(x).sum())(x),
+    "grad of grad": lambda f, x: func.grad(lambda x: func.grad(lambda y: f(y).sum())(x).sum())(x),
+    "batched grad": lambda f, x: func.vmap(func.grad(lambda x: f(x).sum()))(x.expand(2, 3)),
+}
+
+
+def assigned(a, x):
+    a[0] = x[0]
+    return a * x
+
+
+def out_of_sight(a, x):
+    with torch.no_grad():
+        a.mul_(2)
+    return a * x
+
+
+CAPTURED = {  # functions of a captured tensor and the argument
+    "by the argument": lambda a, x: a.mul_(x),
+    "by a number": lambda a, x: a.mul_(2) * x,
+    "by another": lambda a, x: a.add_(torch.ones(3)) * x,
+    "overwritten": lambda a, x: a.copy_(x),
+    "zeroed": lambda a, x: a.zero_() + x,
+    "assigned": assigned,
+    "without gradients": out_of_sight,
+    "through a view": lambda a, x: a[:2].mul_(2).sum() * x,
+    "through an alias": lambda a, x: a.detach().mul_(2) * x,
+    "through its data": lambda a, x: a.data.mul_(2) * x,
+    "drawn": lambda a, x: a.normal_() * x,
+    "another look": lambda a, x: a.unsqueeze_(0) * x,
+    "resized": lambda a, x: a.resize_(3) * x,
+    "a function's own": lambda a, x: torch.relu_(a) * x,
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("write", CAPTURED)
+def test_captured_tensors_are_not_written_to(transform, write):
+    captured = torch.tensor([-1.0, 2.0, 3.0])
+    with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
+        TRANSFORMS[transform](lambda x: CAPTURED[write](captured, x), torch.arange(1.0, 4.0))
+    assert captured.tolist() == [-1, 2, 3] and captured.shape == (3,) and not captured.requires_grad
+    captured.mul_(2)  # afterwards it may be
+    assert captured.tolist() == [-2, 4, 6]
+
+
+MADE_INSIDE = {
+    "a copy": lambda a, x: a.clone().mul_(2) * x,
+    "of the argument": lambda a, x: (x * 1).mul_(a),
+    "zeros": lambda a, x: torch.zeros_like(x).add_(x * a),
+    "through a view": lambda a, x: assigned(torch.zeros_like(x).view(-1), x),
+    "through an alias": lambda a, x: (lambda made: made.detach().mul_(2) * 0 + x)(torch.zeros_like(x)),
+    "grown": lambda a, x: torch.zeros_like(x).unsqueeze_(0).squeeze_().add_(x),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("write", MADE_INSIDE)
+def test_tensors_made_inside_are_written_to(transform, write):
+    """With the result that the same function has without a write."""
+    same = {
+        "a copy": lambda a, x: a * 2 * x, "of the argument": lambda a, x: x * a, "zeros": lambda a, x: x * a,
+        "through a view": lambda a, x: torch.cat([x[:1], torch.zeros_like(x[1:])]) * x, "through an alias": lambda a, x: x,
+        "grown": lambda a, x: x,
+    }[write]  # fmt: skip
+    captured, x = torch.tensor([-1.0, 2.0, 3.0]), torch.arange(1.0, 4.0)
+    torch.testing.assert_close(TRANSFORMS[transform](lambda x: MADE_INSIDE[write](captured, x), x),
+                               TRANSFORMS[transform](lambda x: same(captured, x), x))  # fmt: skip
+
+
+def test_a_transform_inside_captures_what_was_made_in_the_one_outside():
+    def outer(x):
+        made = torch.zeros_like(x)
+        made.add_(1)
+        return func.grad(lambda y: made.mul_(y).sum())(x).sum()
+
+    with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
+        func.grad(outer)(torch.ones(3))
+
+
+def test_vmap_writes_to_captured_tensors_what_is_the_same_for_all():
+    captured = torch.zeros(3)
+    func.vmap(lambda x: captured.add_(1) + x)(torch.ones(2, 3))
+    assert captured.tolist() == [1, 1, 1]
+
+
+def test_no_trace_is_left():
+    kept = []
+    func.grad(lambda x: kept.append(torch.ones(2)) or x.sum())(torch.ones(3))
+    kept[0].add_(1)
+    copied = copy.deepcopy(kept[0])
+    assert kept[0].tolist() == copied.tolist() == [2, 2] and "_depth" not in vars(copied)
+    assert "_depth" not in vars(torch.ones(2)) and "_depth" not in vars(torch.ones(2) + 1)
+
+
+def test_other_threads_are_free_to_write():
+    captured, problems = torch.zeros(3), []
+
+    def elsewhere():
+        try:
+            captured.add_(1)
+            torch.ones(3).mul_(2)
+        except Exception as problem:
+            problems.append(problem)
+
+    def function(x):
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        return x.sum()
+
+    func.grad(function)(torch.ones(3))
+    assert not problems and captured.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("transform", [*TRANSFORMS, "vmap"])
+def test_leaves_are_not_made_inside(transform):
+    transform = TRANSFORMS.get(transform, lambda f, x: func.vmap(f)(x))
+    with pytest.raises(RuntimeError, match=r"attempting to call Tensor.requires_grad_\(\)"):
+        transform(lambda x: x.requires_grad_() * 2, torch.ones(3))
+
+
+@pytest.mark.parametrize("transform", ["grad", "vjp", "jacrev", "hessian"])
+def test_backward_is_not_called_inside(transform):
+    with pytest.raises(RuntimeError, match=r"backward\(\) called inside a functorch transform"):
+        TRANSFORMS[transform](lambda x: (x * 2).sum().backward() or x, torch.ones(3))
+
+
+def test_out_has_no_tangent():
+    with pytest.raises(NotImplementedError, match="forward AD with exp_out"):
+        func.jvp(lambda x: torch.exp(x, out=torch.empty(3)), (torch.ones(3),), (torch.ones(3),))

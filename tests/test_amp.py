@@ -469,3 +469,9 @@ def test_training_with_both():
         return loss.item()
 
     assert train(mixed=True) == pytest.approx(train(mixed=False), rel=0.1)
+
+
+def test_products_of_batches_of_any_dimensions_are_cast():
+    with torch.autocast("cpu"):
+        a, b = torch.ones(2, 5, 3, 4), torch.ones(2, 5, 4, 3)
+        assert {each.dtype for each in (a @ b, a.matmul(b), torch.matmul(a, b), a.__matmul__(b))} == {torch.bfloat16}

@@ -20,11 +20,12 @@ INTEGERS, FLOATS, COMPLEX = SIGNED + UNSIGNED, ("float32", "float64"), ("complex
 REALS, NUMBERS = INTEGERS + FLOATS, INTEGERS + FLOATS + COMPLEX
 ALL = ("bool", *NUMBERS)
 EXTENSIONS = ("", "linalg", "fft")
+UNLISTED = {"linalg": ["eig", "eigvals"]}  # of the standard; the strict implementation has them outside its __all__
 
 
 def names(extension: str) -> list[str]:
     module = getattr(strict, extension) if extension else strict
-    return [name for name in module.__all__ if name not in NOT_THE_STANDARDS]
+    return [name for name in module.__all__ if name not in NOT_THE_STANDARDS] + UNLISTED.get(extension, [])
 
 
 def at(namespace: Any, path: str) -> Any:
@@ -195,7 +196,35 @@ def test_special_cases_of_two(name: str) -> None:
     both(lambda n, x, y: getattr(n, name)(x, y), pairs[:, 0].copy(), pairs[:, 1].copy())
 
 
-INF = float("inf")
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize("name, x, expected", [
+    ("expm1", (-INF, INF), (-1, 0)), ("expm1", (-INF, NAN), (-1, 0)), ("expm1", (INF, 0.0), (INF, 0.0)), ("expm1", (INF, INF), (INF, NAN)),
+    ("expm1", (INF, NAN), (INF, NAN)), ("expm1", (NAN, 0.0), (NAN, 0.0)), ("expm1", (NAN, 1.0), (NAN, NAN)), ("expm1", (1.0, INF), (NAN, NAN)),
+    ("expm1", (-0.0, 0.0), (0.0, 0.0)), ("expm1", (-0.0, -0.0), (0.0, -0.0)), ("expm1", (1e-20, 1e-20), (1e-20, 1e-20)),
+    ("sign", (NAN, 1.0), (NAN, NAN)), ("sign", (0.0, NAN), (NAN, NAN)), ("sign", (NAN, INF), (NAN, NAN)), ("sign", (-0.0, 0.0), (0.0, 0.0)),
+    ("tanh", (INF, 2.0), (1, 0.0)), ("tanh", (INF, -2.0), (1, -0.0)), ("tanh", (-INF, 2.0), (-1, 0.0)), ("tanh", (INF, INF), (1, 0)),
+    ("tanh", (INF, NAN), (1, 0)), ("tanh", (NAN, 0.0), (NAN, 0.0)), ("tanh", (1.0, INF), (NAN, NAN)),
+])  # fmt: skip
+def test_complex_special_cases(name: str, x: tuple[float, float], expected: tuple[float, float]) -> None:
+    """The sign of a zero counts where it is written as one, ``0.0``."""
+    for dtype in ("complex64", "complex128"):
+        made = getattr(xp, name)(torch.asarray(np.asarray(complex(*x), dtype)))
+        assert made.dtype is getattr(torch, dtype)
+        for part, wanted in zip((made.real.item(), made.imag.item()), expected, strict=True):
+            np.testing.assert_allclose(part, wanted, rtol=1e-6)
+            assert wanted != 0 or isinstance(wanted, int) or np.signbit(part) == np.signbit(wanted)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3)])
+def test_powers_of_one_half(shape: tuple[int, ...]) -> None:
+    """Of an array, not roots: the power of -infinity is infinity, and that of -0 is 0."""
+    for dtype, exponent in itertools.product((torch.float32, torch.float64), (torch.tensor(0.5), torch.full(shape, 0.5))):
+        for base, expected in ((-INF, INF), (-0.0, 0.0), (4.0, 2.0)):
+            made = xp.pow(xp.full(shape, base, dtype=dtype), xp.astype(exponent, dtype)).numpy()
+            np.testing.assert_array_equal(made, np.full(shape, expected))
+            assert not np.signbit(made).any()
 
 
 @pytest.mark.parametrize("name, x1, x2, expected", [
@@ -203,10 +232,10 @@ INF = float("inf")
     ("floor_divide", 1.0, -INF, -0.0), ("floor_divide", INF, 2.0, INF), ("floor_divide", INF, -2.0, -INF),
     ("floor_divide", -INF, 2.0, -INF), ("floor_divide", -INF, -2.0, INF), ("floor_divide", 1.0, 0.0, INF),
     ("floor_divide", 1.0, -0.0, -INF), ("floor_divide", -1.0, 0.0, -INF), ("floor_divide", 0.0, -2.0, -0.0),
-    ("floor_divide", INF, INF, float("nan")), ("floor_divide", 0.0, 0.0, float("nan")),
+    ("floor_divide", INF, INF, NAN), ("floor_divide", 0.0, 0.0, NAN),
     ("remainder", -1.0, INF, INF), ("remainder", -1.0, -INF, -1.0), ("remainder", 1.0, INF, 1.0), ("remainder", 1.0, -INF, -INF),
-    ("remainder", 0.0, -2.0, -0.0), ("remainder", -0.0, 2.0, 0.0), ("remainder", INF, 2.0, float("nan")),
-    ("remainder", 1.0, 0.0, float("nan")),
+    ("remainder", 0.0, -2.0, -0.0), ("remainder", -0.0, 2.0, 0.0), ("remainder", INF, 2.0, NAN),
+    ("remainder", 1.0, 0.0, NAN),
 ])  # fmt: skip
 def test_division_by_and_of_infinities(name: str, x1: float, x2: float, expected: float) -> None:
     for dtype in (torch.float32, torch.float64):
@@ -296,6 +325,7 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {
     "linspace": (lambda n: (n.linspace(0, 1, 5, dtype=n.float64), n.linspace(2, -1, 3, dtype=n.float64, endpoint=False),
                             n.linspace(1, 1, 1, dtype=n.float64)), []),
     "eye": (lambda n: (n.eye(3, dtype=n.float64), n.eye(2, 4, k=1, dtype=n.int8), n.eye(4, 2, k=-2, dtype=n.bool)), []),
+    "eye beyond": (lambda n: (n.eye(2, 3, k=3, dtype=n.int8), n.eye(3, 2, k=-3, dtype=n.int8), n.eye(0, dtype=n.int8)), []),
     "full": (lambda n: (n.full(3, 2), n.full((2, 2), True), n.full((), 1.5, dtype=n.float32), n.full((1,), 1j, dtype=n.complex64)), []),
     "zeros": (lambda n: (n.zeros(3, dtype=n.uint8), n.ones((2, 0), dtype=n.bool), n.zeros((), dtype=n.complex128)), []),
     "likes": (lambda n, x: (n.zeros_like(x), n.ones_like(x, dtype=n.float64), n.full_like(x, 3), n.full_like(x, 1.5, dtype=n.float32)),
@@ -325,6 +355,8 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {
     "vecdot": (lambda n, x, y: (n.vecdot(x, y), n.vecdot(x, y, axis=-2)), [array((2, 3, 3), "complex128"), array((3, 3), "complex128", 1)]),
     "matrix_transpose": (lambda n, x: (n.matrix_transpose(x), x.mT), [array(X, "int8")]),
     "linalg.cross": (lambda n, x, y: n.linalg.cross(x, y, axis=-1), [array((2, 3), "int64"), array((2, 3), "int64", 1)]),
+    "linalg.cross broadcast": (lambda n, x, y: (n.linalg.cross(x, y[:, 0]), n.linalg.cross(y[:, 0], x), n.linalg.cross(x[..., None], y, axis=-2)),
+                               [array((2, 3), "int64"), array((3, 4), "int64", 1)]),
     "linalg.outer": (lambda n, x, y: n.linalg.outer(x, y), [array((2,), "int8"), array((3,), "int64", 1)]),
     "linalg.diagonal": (lambda n, x: n.linalg.diagonal(x, offset=1), [array(X, "bool")]),
     "linalg.trace": (lambda n, x: (n.linalg.trace(x), n.linalg.trace(x, offset=-1, dtype=n.float64)), [array(X, "uint8")]),
@@ -337,6 +369,10 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {
     "linalg.matrix_rank": (lambda n, x: (n.linalg.matrix_rank(x), n.linalg.matrix_rank(x, rtol=0.6)), [SPD]),
     "linalg.cholesky": (lambda n, x: (n.linalg.cholesky(x), n.linalg.cholesky(x, upper=True)), [SPD]),
     "linalg.eigvalsh": (lambda n, x: (n.linalg.eigvalsh(x), n.linalg.eigh(x).eigenvalues, n.linalg.svdvals(x)), [SPD]),
+    "linalg.eigvals": (lambda n, x: (n.linalg.eigvals(x), n.linalg.eigvals(n.astype(x, n.complex64)), n.linalg.eig(x).eigenvalues),
+                       [array((2, 3, 3), "float64")]),
+    "linalg.eig": (lambda n, x: n.matmul(n.astype(x, n.complex128), n.linalg.eig(x)[1]) - n.linalg.eig(x)[1] * n.linalg.eig(x)[0][..., None, :],
+                   [array((2, 3, 3), "float64")]),
     "linalg.eigh": (lambda n, x: n.linalg.eigh(x).eigenvectors**2, [SPD]),
     "linalg.qr": (lambda n, x: [each for mode in ("reduced", "complete") for each in n.linalg.qr(x, mode=mode)], [array((2, 4, 3), "float64")]),
     "linalg.svd": (lambda n, x: (n.linalg.svd(x).S, n.linalg.svd(x, full_matrices=False).U ** 2, n.linalg.svd(x, full_matrices=False).Vh ** 2),
@@ -382,6 +418,8 @@ def test_errors() -> None:
         (ValueError, lambda: xp.cumulative_sum(x)), (ValueError, lambda: xp.reshape(xp.permute_dims(torch.ones(2, 3), (1, 0)), (6,), copy=False)),
         (ValueError, lambda: xp.broadcast_shapes((2,), (3,))), (TypeError, lambda: xp.result_type(torch.uint64, torch.int8)),
         (ValueError, lambda: xp.result_type(1, 2)), (ValueError, lambda: x.to_device("cpu", stream=1)),
+        (ValueError, lambda: xp.vecdot(x, x[..., :1])), (ValueError, lambda: xp.linalg.vecdot(x[..., :1], x)),
+        (RuntimeError, lambda: xp.linalg.cross(x, x[..., :1])),
     ):  # fmt: skip
         with pytest.raises(error):
             call()
@@ -398,6 +436,10 @@ def test_memory() -> None:
     assert source[0] == 5
     xp.from_dlpack(source, copy=True)[0] = 7
     assert source[0] == 5
+
+
+def test_diagonals_of_any_number() -> None:
+    assert not xp.any(xp.eye(3, k=10**30)) and not xp.any(xp.eye(3, 2, k=-(10**30)))
 
 
 def test_isin_inverted() -> None:

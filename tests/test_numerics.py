@@ -178,6 +178,23 @@ def test_norms_of_large_and_small_numbers():
         assert relative(torch.linalg.vector_norm(x, 3), 91 ** (1 / 3) * scale) < 1e-14
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(), (1,), (40,), (2, 3)])
+def test_powers_of_one_half(shape, dtype):
+    """A number as exponent means roots, of which -inf has none and -0 the -0; a tensor of it, of any shape, means powers."""
+    for base, root, power in ((-math.inf, math.nan, math.inf), (-0.0, -0.0, 0.0), (4.0, 2.0, 2.0)):
+        x = torch.full(shape, base, dtype=dtype)
+        exponents = [torch.tensor(0.5, dtype=dtype), torch.full((1,), 0.5, dtype=dtype), torch.full(shape, 0.5, dtype=dtype)]
+        if shape:
+            exponents.append(torch.full((shape[0], *(1 for _ in shape[1:])), 0.5, dtype=dtype))
+        for exponent, wanted in [(0.5, root), *((each, power) for each in exponents)]:
+            for sign in (1, -1):
+                expected = np.divide(1, wanted) if sign < 0 and wanted else wanted if sign > 0 else math.copysign(math.inf, wanted)
+                made = (x ** (sign * exponent)).numpy()
+                np.testing.assert_array_equal(made, np.full(made.shape, expected))
+                assert math.isnan(expected) or (np.signbit(made) == np.signbit(expected)).all()
+
+
 # --- gradients where values are equal -------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import flambeau as torch
 from flambeau.op import OPS
+from flambeau.ops.recurrent import lstm_layer
 from flambeau_backends.numpy import kernels, winograd
 
 few = settings(max_examples=30, deadline=None, derandomize=True)
@@ -162,6 +163,18 @@ def test_classes(space, weighted, reduction):
         agree("cross_entropy", [x, OPS["log_sum_exp"].forward(np, x, 1), target, weight], reduction, ignored)
         slopes = normal(*(target.shape if reduction == "none" else ()))
         agree("nll_loss_backward", [np.asarray(slopes), target, weight], x.shape, reduction, ignored)
+    for wrong in (-1, 4):
+        target[(2, *(0,) * len(space))] = wrong
+        with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+            kernels.KERNELS["nll_loss"](x, target, weight, reduction)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize(("lead", "values"), [((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 3), (4, 2, 3)), ((0,), (0,))])
+def test_attention(lead, values, scale):
+    query, key, value = normal(*lead, 5, 4) * scale, normal(*lead, 7, 4, seed=1), normal(*values, 7, 3, seed=2)
+    agree("attention", [query, key, value], 0.5)
+    agree("attention", [query.swapaxes(-1, -2), normal(*lead, 6, 5, seed=1), normal(*values, 6, 3, seed=2)], 0.5)
 
 
 # --- the rest -----------------------------------------------------------------------------------------------------
@@ -190,6 +203,31 @@ def test_layer_norm(shape, dims):
     weight = normal(*shape[len(shape) - len(dims) :], seed=1)
     agree("layer_norm", [normal(*shape) + 100, weight, weight + 1, None, None], dims, 1e-5, None)
     agree("layer_norm", [normal(*shape), None, None, None, None], dims, 1e-5, None)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("shape", [(4, 3, 5), (300, 200), (2, 1)])
+@pytest.mark.parametrize("given", [(True, True), (True, False), (False, False)])
+def test_gradients_of_layer_norm(shape, offset, given):
+    """By the kernel and by the formula; where means are far from zero, and where they are not."""
+    x = torch.tensor(normal(*shape) + offset)
+    parameters = [torch.tensor(normal(shape[-1], seed=seed)) if wanted else None for seed, wanted in enumerate(given, 1)]
+    leaves = [each.requires_grad_() for each in (x, *parameters) if each is not None]
+    made, slopes = F.layer_norm(x, shape[-1:], *parameters), torch.tensor(normal(*shape, seed=3))
+    fast = torch.autograd.grad(made, leaves, slopes, retain_graph=True)
+    formula = torch.autograd.grad(made, leaves, slopes, create_graph=True)
+    for a, b in zip(fast, formula, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-7, 1e-9 * max(offset, 1))
+
+
+def test_layer_norm_in_single_precision():
+    """Rounding errors are of the size of what is rounded, not of the digits that a mean takes away."""
+    for offset in (0.0, 1.9, 2.1, 30.0):
+        x = (normal(500, 64) + offset).astype(np.float32)
+        wide = x.astype(np.float64)
+        wanted = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+        got = kernels.KERNELS["layer_norm"](x, None, None, None, None, (-1,), 1e-5)
+        assert abs(got - wanted).max() < 2e-6 * max(offset, 1)
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (2, 3, 64, 65), (1, 1, 2)])
@@ -232,6 +270,58 @@ def test_gradients_of_large_arrays(function):
     fast = torch.autograd.grad(made, x, slopes, retain_graph=True)[0]
     formula = torch.autograd.grad(made, x, slopes, create_graph=True)[0]
     np.testing.assert_allclose(fast.numpy(), formula.detach().numpy(), 1e-8, 1e-9)
+
+
+# --- recurrence ---
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("steps", "batch", "size"), [(3, 2, 5), (1, 1, 1), (4, 3, 32), (2, 5, 96), (2, 70, 128), (2, 0, 4)])
+def test_lstm(steps, batch, size, reverse):
+    """Forward, with and without what the backward needs, and backward: products are cut by the size of a gate."""
+    gates, weight = normal(steps, batch, 4 * size), normal(4 * size, size, seed=1) / 4
+    h, c = normal(2, batch, size, seed=2)
+    agree("lstm_layer", [gates, h, c, weight], reverse, None)
+    leaves = [torch.tensor(each).requires_grad_() for each in (gates, h, c, weight)]
+    made = lstm_layer(*leaves, reverse)
+    for outputs in (made, made[:1]):
+        slopes = [torch.tensor(normal(steps, batch, size, seed=3)) for _ in outputs]
+        fast = torch.autograd.grad(outputs, leaves, slopes, retain_graph=True)
+        formula = torch.autograd.grad(outputs, leaves, slopes, create_graph=True)
+        for a, b in zip(fast, formula, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-8, 1e-9)
+
+
+def test_lstm_backward_after_a_forward_that_kept_nothing():
+    gates, weight, (h, c) = normal(3, 2, 16), normal(16, 4, seed=1), normal(2, 2, 4, seed=2)
+    workspace: dict = {}
+    made = kernels.KERNELS["lstm_layer"](gates, h, c, weight, False, workspace)
+    slopes = normal(2, 3, 2, 4, seed=3)
+    wanted = kernels.KERNELS["lstm_backward"](*slopes, gates, h, c, weight, *made, False, workspace)
+    for a, b in zip(kernels.KERNELS["lstm_backward"](*slopes, gates, h, c, weight, *made, False, {}), wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# --- additions ---
+
+
+@pytest.mark.parametrize("size", [7, 1 << 19])
+def test_additions_in_place(size):
+    x, y = torch.arange(size * 1.0), torch.ones(size)
+    y.add_(x, alpha=2).sub_(x, alpha=0.5)
+    np.testing.assert_array_equal(y, 1 + 1.5 * np.arange(size))
+    x[1:].add_(x[:-1], alpha=2)  # each is added to before it is added itself, were it done in pieces
+    np.testing.assert_array_equal(x[1:], 3 * np.arange(1.0, size) - 2)
+    x.sub_(x, alpha=1)
+    assert not x.any()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 256, 257, 100_000])
+@pytest.mark.parametrize("columns", [0, 1, 3])
+def test_sums_of_columns(rows, columns):
+    x = np.random.default_rng(0).random((rows, columns), np.float32)
+    for array in (x, np.asfortranarray(x), x[::-1], x.repeat(2, 0)[::2]):
+        np.testing.assert_allclose(kernels.KERNELS["sum"](array, (0,)), array.astype(np.float64).sum(0), 1e-6)
 
 
 # --- linear layers ---

@@ -42,3 +42,31 @@ def test_a_kernel_may_do_a_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(found[0][1], expected[0][1], rtol=1e-6)
         assert seen == buffers and found[1] == 3  # the second parameter is not contiguous: operations serve it
         seen.clear()
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "decoupled_weight_decay": True}, {"maximize": True, "weight_decay": 0.1}, {"amsgrad": True},
+])  # fmt: skip
+@pytest.mark.parametrize("shapes", [[(3,)], [(400, 300)], [(3,), (2, 2), (400, 300), (5,), (1,)]])
+def test_adam_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch, shapes: list[tuple[int, ...]], options: dict[str, object]) -> None:
+    """The NumPy backend's kernel, and the rule, operation by operation; small parameters may be joined."""
+
+    def trained():
+        torch.manual_seed(0)
+        params = [torch.nn.Parameter(torch.randn(shape, dtype=torch.float64)) for shape in shapes]
+        optimizer = torch.optim.Adam(params, lr=0.1, **options)
+        for _ in range(4):
+            for each in params:
+                each.grad = torch.randn(each.shape, dtype=torch.float64)
+            optimizer.step()
+        return params, [optimizer.state[each] for each in params]
+
+    numpy_backend = backend.find("numpy")
+    params, states = trained()
+    with monkeypatch.context() as patch:
+        patch.setattr(numpy_backend, "all_kernels", {k: v for k, v in numpy_backend.all_kernels.items() if k != "adam_step"})
+        wanted, wanted_states = trained()
+    for param, state, other, other_state in zip(params, states, wanted, wanted_states, strict=True):
+        torch.testing.assert_close(param, other, rtol=1e-10, atol=1e-10)
+        for name in other_state:
+            torch.testing.assert_close(state[name], other_state[name], rtol=1e-10, atol=1e-10)

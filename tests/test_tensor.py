@@ -429,3 +429,10 @@ def test_python_types_are_dtypes(given: type, dtype: torch.dtype) -> None:
     made = [torch.zeros(2, dtype=given), torch.tensor([1], dtype=given), torch.asarray([1], dtype=given), x.to(given), x.to(dtype=given),
             x.sum(dtype=given), torch.full((2,), 1, dtype=given), torch.zeros_like(x, dtype=given)]  # fmt: skip
     assert {each.dtype for each in made} == {dtype}
+
+
+def test_zeros_keep_their_sign() -> None:
+    """Scalars are remembered as tensors, and 0 == 0.0 == -0.0 == False."""
+    x = torch.ones(1)
+    for _ in range(2):
+        assert [torch.signbit(x * zero).item() for zero in (0.0, -0.0, 0, False, -0.0)] == [False, True, False, False, True]

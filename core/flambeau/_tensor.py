@@ -19,7 +19,7 @@ from .batching.levels import in_transform
 from .devices import Kind, device
 from .hooks import RemovableHandle
 from .size import Size
-from .storage import InferenceStorage, Storage
+from .storage import InferenceStorage, Storage, memory_root
 
 if TYPE_CHECKING:
     from ._members import Members
@@ -139,8 +139,11 @@ class Tensor(Members):
         return self._kind.backend.root(self._array)[1]
 
     def data_ptr(self) -> int:
-        """The address of the first element (0 for an empty tensor)."""
-        return self._kind.backend.data_ptr(self._array) if self.numel() else 0
+        """The address of the first element (0 for an empty tensor); a number for all that share memory, where it has none."""
+        if not self.numel():
+            return 0
+        backend = self._kind.backend
+        return backend.data_ptr(self._array) if backend.mutable else id(memory_root(self))
 
     const_data_ptr = data_ptr
 
@@ -222,6 +225,9 @@ class Tensor(Members):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if value and self._inference and not is_inference_mode_enabled():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if value and type(self._kind) is not Kind:  # a leaf has in memory what it shows
+            settled = self._kind.settle(self)
+            self._array, self._kind = settled._array, settled._kind
         self._requires_grad = bool(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -289,7 +295,7 @@ class Tensor(Members):
                                    "Please ensure that the gradient and the tensor have the same dtype")  # fmt: skip
             if value.device != self.device:
                 raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
-        self._grad = value
+        self._grad = None if value is None else value._kind.settle(value)
 
     @grad.deleter
     def grad(self) -> None:
@@ -381,6 +387,7 @@ class Tensor(Members):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._requires_grad and value._kind.dtype.category < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        value = value._kind.settle(value)
         self._array, self._kind = value._array, value._kind
         if self._view is not None:
             self._view = None
@@ -507,7 +514,7 @@ class Tensor(Members):
     def numpy(self, *, force: bool = False) -> Any:
         """The tensor as a NumPy array that shares its memory.  ``force`` detaches and copies to the CPU where needed."""
         if force:
-            return self.detach().cpu().resolve_conj().numpy()
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if self._requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self._kind.device.type != "cpu":
@@ -516,7 +523,7 @@ class Tensor(Members):
         if self._kind.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
         if type(self._kind) is not Kind:
-            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+            raise RuntimeError(getattr(self._kind, "no_numpy", "Cannot access data pointer of Tensor that doesn't have storage"))
         if self._storage is None:
             self._own_storage()
         return self._kind.backend.to_host(self._array)
@@ -535,6 +542,8 @@ class Tensor(Members):
     def __dlpack__(self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         if self._requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self._kind.settled is not self._kind:
+            raise BufferError("Can't export tensors with the conjugate bit set")
         if self._kind.device.type != "cuda":
             assert stream in (None, -1), f"stream should be None on {self._kind.device.type}."
             stream = None

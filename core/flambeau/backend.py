@@ -184,6 +184,10 @@ class Backend:
         """Whether the caller holds the only reference to the array's memory (False when in doubt)."""
         return not self.mutable
 
+    def in_order_of(self, array: Array, like: Array) -> Array:
+        """The array, or a copy of it, with the elements in memory in the order of those of ``like``, if there is such a thing."""
+        return array
+
     def write(self, target: Array, value: Array) -> None:
         """Overwrite all elements of ``target``; only called where ``mutable``."""
         target[...] = value

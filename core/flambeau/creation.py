@@ -267,7 +267,9 @@ def asarray(
         made = made.clone() if copy and made is obj else made
         if copy is False and made is not obj:
             raise ValueError("can't alias tensor with given dtype or device")
-        return made.detach().requires_grad_(requires_grad) if not requires_grad else made.requires_grad_()
+        if not requires_grad:
+            return made.detach() if made._requires_grad else made
+        return made.requires_grad_()
     if copy is False and not _is_array(obj):
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
     return _finish(made, requires_grad)
@@ -364,7 +366,8 @@ def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -
     ) -> Tensor:  # fmt: skip
         shape = _checked_shape(name, size)
         kind = _kind(dtype, device, _dtype_of(out))
-        made = wrap(make(kind, shape), kind)
+        array = make(kind, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, kind, make)
+        made = wrap(array, kind)
         return _finish(made, requires_grad, out, pin_memory)
 
     return _publish(name, doc, factory)
@@ -558,9 +561,9 @@ def warn_of_length(out: Tensor | None, length: int) -> None:
     if out is not None and out.numel() not in (0, length):
         import warnings
 
-        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match "
-                      f"the computed number of elements {length}. Note that this may occur as a result of rounding error. The out "
-                      f"tensor will be resized to a tensor of shape ({length},).", stacklevel=4)  # fmt: skip
+        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+                      f"match the computed number of elements {length}. Note that this may occur as a result of rounding error. "
+                      f"The out tensor will be resized to a tensor of shape ({length},).", stacklevel=4)  # fmt: skip
 
 
 def range(

@@ -1,18 +1,19 @@
-"""How generated functions declare their parameters, and the names that NumPy has for two of them.
+"""How generated functions declare their parameters, and the names that NumPy has for some of them.
 
-PyTorch understands ``axis`` for ``dim`` and ``keepdims`` for ``keepdim`` wherever it has those.  So does generated code, at the
-price of a default: ``torch.sum(x, axis=0, keepdims=True)``.
+PyTorch understands ``axis`` for ``dim``, ``keepdims`` for ``keepdim``, ``x``, ``a`` and ``x1`` for ``input``, and ``x2`` for
+``other`` wherever it has those.  So does generated code, at the price of a default: ``torch.sum(x, axis=0, keepdims=True)``.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["UNSET", "blaming_arguments", "declarations", "missing", "with_numpy_names"]
+__all__ = ["UNSET", "as_method", "blaming_arguments", "declarations", "named", "too_many", "with_numpy_names"]
 
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
 class _Unset:
@@ -27,24 +28,66 @@ def missing(function: str, parameter: str) -> TypeError:
     return TypeError(f'{function}() missing 1 required positional arguments: "{parameter}"')
 
 
-def with_numpy_names(function: str, declared: Sequence[str]) -> tuple[str, str]:
-    """A function's parameters with NumPy's names for ``dim`` and ``keepdim``, and the lines that bring them home."""
-    parts, lines = list(declared), []
-    names = [each.partition("=")[0] for each in parts]
-    added = [alias for alias, name in NUMPY_NAMES.items() if name in names and alias not in names]
-    for alias in added:
-        lines += [f"    if {alias} is not None:", f"        {NUMPY_NAMES[alias]} = {alias}"]
-    if "axis" in added:
-        for position in range(names.index("dim"), len(parts)):
-            if "=" in parts[position] or parts[position].startswith("*"):
-                break
-            parts[position] = f"{names[position]}=UNSET"
-            lines += [f"    if {names[position]} is UNSET:", f"        raise missing({function!r}, {names[position]!r})"]
-    if added:
-        end = len(parts) - (parts[-1].startswith("**"))
-        starred = any(each.startswith("*") for each in parts[:end])
-        parts[end:end] = [*([] if starred else ["*"]), *(f"{alias}=None" for alias in added)]
-    return ", ".join(parts), "".join(line + "\n" for line in lines)
+def too_many(function: str, count: int) -> TypeError:
+    return TypeError(f"{function}() takes {count} positional argument{'s' * (count != 1)} but more were given")
+
+
+def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str] = ()) -> tuple[str, str, str]:
+    """A function's parameters with the names that NumPy has for some of them, and the lines that bring those home.
+
+    They are declared by position, which costs a call next to nothing, behind a parameter that nobody may give.  The second lot
+    of lines is for the parameters that are ``seen``: that the code has looked at, so that it need not before.
+    """
+    names = [each.partition("=")[0] for each in declared]
+    aliases = {name: [alias for alias, each in NUMPY_NAMES.items() if each == name and alias not in names] for name in names}
+    added = [f"{alias}=None" for name in names for alias in aliases[name]]
+    if not added:
+        return ", ".join(declared), "", ""
+    parts, lines, late, optional = [], [], [], False
+    for name, text in zip(names, declared, strict=True):
+        required = text == name and not text.startswith("*")
+        optional = optional or (required and bool(aliases[name]))  # those that follow cannot be required, either
+        parts.append(f"{name}=UNSET" if required and optional else text)
+        if required and optional:
+            given = f"named({function!r}, {name!r}, [{', '.join(aliases[name])}])"
+            (late if name in seen else lines).append(f"    if {name} is UNSET:\n        {name} = {given}")
+        else:
+            lines += [f"    if {alias} is not None:\n        {name} = {alias}" for alias in aliases[name]]
+    count = next((at for at, each in enumerate(parts) if each.startswith("*")), len(parts))
+    if parts[count : count + 1] in ([], ["*"]):
+        parts[count:count] = ["_=None", *added]
+        lines.append(f"    if _ is not None:\n        raise too_many({function!r}, {count})")
+    else:  # ``*size`` takes all that is given by position, or ``**options`` the rest
+        parts[len(parts) - parts[-1].startswith("**") :] = [*added, *(parts[-1:] if parts[-1].startswith("**") else [])]
+    return ", ".join(parts), "".join(line + "\n" for line in lines), "".join(line + "\n" for line in late)
+
+
+def as_method(function: Any) -> Any:
+    """A composite as a method: one that understands NumPy's names, where it has parameters that NumPy names otherwise."""
+    from .op import NAMESPACE, _lazy
+
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    if function.__globals__ is NAMESPACE or NUMPY_NAMES.keys() & names or not {*NUMPY_NAMES.values()} & {*names}:
+        return function
+    key = f"{function.__name__}_{id(function)}"
+    NAMESPACE[f"method_{key}"] = function
+    made = _lazy(function.__name__, lambda: _method_source(function, key, NAMESPACE))
+    return functools.update_wrapper(made, function)
+
+
+def _method_source(function: Callable[..., Any], key: str, namespace: dict[str, Any]) -> str:
+    declared, given, named, _ = declarations(function, f"method_{key}", namespace)
+    declaration, renamed, _ = with_numpy_names(function.__name__, declared)
+    return f"def {function.__name__}({declaration}):\n{renamed}    return method_{key}({handed_on(given, named)})\n"
+
+
+def named(function: str, parameter: str, values: Sequence[Any]) -> Any:
+    """A required argument that was given by one of the names that NumPy has for it."""
+    for each in values:
+        if each is not None:
+            return each
+    raise missing(function, parameter)
 
 
 def declarations(
@@ -89,7 +132,9 @@ def blaming_arguments(function: Callable[..., Any], required: Sequence[str], bod
         return body
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     given = ", ".join(f"{each}={each}" for each in tensors)
-    return f"    try:\n{indented}    except Exception:\n        require_tensors({function.__name__!r}, {given})\n        raise\n"
+    space = next((f"{each}_" for each in ("fft", "linalg", "special") if f"flambeau.{each}" in function.__module__), "")
+    name = space + function.__name__
+    return f"    try:\n{indented}    except Exception:\n        require_tensors({name!r}, {given})\n        raise\n"
 
 
 def add_out(declared: list[str]) -> None:

@@ -226,6 +226,19 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         return kind_of(self.dtype, place)
 
     @property
+    def settled(self) -> Kind:
+        """The kind of tensors that have in memory what they show: another one for a lazy kind."""
+        return self
+
+    def settle(self, tensor: Any) -> Any:
+        """A tensor of this kind as one that has in memory what it shows."""
+        return tensor
+
+    def stored(self, array: Any) -> Any:
+        """What is to be in memory, so that a tensor of this kind shows ``array``."""
+        return array
+
+    @property
     def one(self) -> Any:
         """A 0-d tensor holding 1."""
         if self._one is None:

@@ -12,7 +12,8 @@ from . import dtypes, outputs, overrides
 from ._tensor import Tensor, wrap
 from .autograd import forward_ad
 from .autograd.engine import tangents
-from .autograd.grad_mode import _grad, is_inference_mode_enabled
+from .autograd.grad_mode import is_inference_mode_enabled
+from .declared import UNSET
 from .devices import Kind, device, kind_of
 from .promotions import COMMON
 from .scalars import wrapped
@@ -49,8 +50,9 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
             return result if out is None else outputs.write(op.name, out, result)
     if any(isinstance(each, Tensor) and type(each._kind) is not Kind for each in tensors):
         from .batching.kinds import align
+        from .lazy import settled_for
 
-        tensors = align(tensors)
+        tensors = align(settled_for(op, tensors))
     if tangents["levels"]:
         level = forward_ad.innermost_level(tensors)
         if level is not None:
@@ -149,7 +151,7 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
 def require_tensors(name: str, **given: Any) -> None:
     """Refuse arguments that have to be tensors and are not."""
     for position, (argument, value) in enumerate(given.items(), 1):
-        if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
+        if not isinstance(value, Tensor) and value is not UNSET and not hasattr(value, "__torch_function__"):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}") from None
 

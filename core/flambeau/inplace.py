@@ -152,7 +152,7 @@ def _with_out_source(function: Callable[..., Any], key: str) -> str:
     full_name = "_".join([*(each for each in path if each in ("fft", "linalg")), name])
     declared, given, named, required = declarations(function, key, NAMESPACE)
     add_out(declared)
-    declaration, renamed = with_numpy_names(name, declared)
+    declaration, renamed, _ = with_numpy_names(name, declared)
     call = f"without_out_{key}({handed_on(given, named)})"
     takes_dtype = "dtype" in named and full_name in outputs.SETS_DTYPE
     body = (f"    if out is None:\n        return {call}\n"
@@ -214,7 +214,7 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
         if not dtypes.can_cast(result.dtype, kind.dtype):
             raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
                                f"{kind.dtype.legacy_name}")  # fmt: skip
-        result = result.to(kind.device, kind.dtype)
+        result = result._kind.settle(result).to(kind.device, kind.dtype)
         array = result._array
     storage = self._storage or self._own_storage()
     tracked = _grad.get() and result._requires_grad
@@ -246,7 +246,7 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
                 "location. Please clone() the tensor before performing the operation."
             ) from None
         return
-    storage.replace(self, array)
+    storage.replace(self, self._kind.stored(array))
 
 
 def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
@@ -332,7 +332,7 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
     before._node, before._requires_grad = parent._node, parent._requires_grad
     value = alias(view)
     value._node, value._requires_grad = node, True
-    put = OPS["view_scatter"].record(parent._array, parent._kind, before, value, record.name, params)
+    put = OPS["view_scatter"].record(parent._array, parent._kind.settled, before, value, record.name, params)
     if parent._view is None:
         _change_history(parent, put._node)
     else:

@@ -22,7 +22,7 @@ from .autograd.grad_mode import _grad
 from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
 from .autograd.unfolding import naming
-from .declared import UNSET, missing, with_numpy_names
+from .declared import UNSET, as_method, named, too_many, with_numpy_names
 from .devices import Kind
 from .promotions import COMMON, ONE_KIND
 from .scalars import wrapped
@@ -39,6 +39,7 @@ class Op:
         self.forward = forward
         self.promote: str = options.get("promote", "same")
         self.view: bool = options.get("view", False)
+        self.has_face: bool = options.get("face", True)  # whether the public function of its name takes all that it takes
         self.results: tuple[str, ...] | None = options.get("results")  # names of the results, where there are several
         self.result_promotions: tuple[str, ...] = options.get("result_promotions", ())
         self.many: bool = options.get("many", False)  # returns a list of results
@@ -181,6 +182,7 @@ def op(
         requires: the optional part of the array API that the forward needs, such as ``"linalg.svd"``; the CPU computes for
             backends that do not have it.
         scalars: whether a Python number may stand for one of several tensors that are brought to a common dtype, or for which.
+        face: whether the public function of that name, if it is another, takes all that this one does; overrides are given it.
         takes: the dtypes that there is a kernel for: a key of ``TAKES``.
         check: raises where PyTorch refuses the arguments' dtypes; called with them before a cast, and after an error.
         joint: one rule that returns the gradients of all tensor arguments but those that are ``fixed``, for when they share work.
@@ -211,6 +213,7 @@ def op(
 _OPTIONS = {
     "apart",
     "takes",
+    "face",
     "by_columns",
     "check",
     "scalars",
@@ -287,7 +290,7 @@ def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Seque
         if public:
             PUBLIC[each] = made
         if method:
-            setattr(Tensor, each, made)
+            setattr(Tensor, each, as_method(made))
 
 
 def _publish_inplace(name: str, made: Any, aliases: Sequence[str]) -> None:
@@ -398,7 +401,7 @@ def source(name: str) -> str:
 
     >>> import flambeau as torch
     >>> print(torch.op.source("exp").splitlines()[0])
-    def exp(input, *, out=None):
+    def exp(input=UNSET, _=None, x=None, a=None, x1=None, *, out=None):
     """
     return _function_source(OPS[name])
 
@@ -422,7 +425,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
             conditions += [f"({each} is None or {test})" if each in optional else test]
     conditions += ["out is None"] if has_out else []
     conditions += ["dtype is None"] if "dtype" in params else []
-    declaration, renamed = (signature, "") if dunder else with_numpy_names(name, signature.split(", "))
+    declaration, renamed, late = (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
     lines = [f"def {dunder or name}({declaration}):", *renamed.splitlines()]
     lines += [f"    if type({each}) not in FAST:\n        {each} = as_operand({each}, {lead})" for each in operands]
     raw = [f"(None if {each} is None else {each}._array)" if each in optional else f"{each}._array" for each in tensors]
@@ -449,8 +452,9 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
             lines += [f"        return view_of(array, kind, op_{name}, {lead}, {_tuple(params)})"]
         else:
             lines += [*_new_tensor("        "), "        return result"]
-    lines += [f"    {each} = original({each})" for each in operands]
+    lines += [*(f"    {each} = original({each})" for each in operands), *late.splitlines()]
     if dunder and len(tensors) > 1:
+        lines += [f"    if not isinstance({lead}, Tensor):", f"        raise no_tensor({dunder!r}, {lead})"]
         lines += [f"    if not can_operate({tensors[1]}):", "        return NotImplemented"]
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
     return "\n".join(lines) + "\n"
@@ -472,11 +476,11 @@ def _variadic_source(record: Op, signature: str) -> str:
     return (
         f"def {name}({signature}):\n"
         f"    if are_of_one_kind(tensors){' and out is None' if record.has_out else ''}:\n"
-        f"        kernel, kind = tensors[0]._kind[{name!r}]\n"
         f"        try:\n"
+        f"            kernel, kind = tensors[0]._kind.table[{name!r}]\n"
         f"            array = kernel(*[each._array for each in tensors], {named})\n"
         f"        except Exception as error:\n"
-        f"            raise explain(error, op_{name}, tensors, {params})\n"
+        f"            return recover(error, op_{name}, tuple(tensors), {params})\n"
         f"        for each in tensors:\n"
         f"            if each._requires_grad:\n"
         f"                return record_{name}(array, kind, tensors, {params})\n"
@@ -496,6 +500,7 @@ def _record_source(record: Op) -> str:
     NAMESPACE[f"node_{name}"] = node
     NAMESPACE[f"op_{name}"] = record
     arguments = ["array", "kind", *(["tensors", "params"] if record.variadic else (*tensors, *params))]
+    settled = ".settled" if record.view else ""
     lines = [f"def record_{name}({', '.join(arguments)}):"]
     if record.variadic:
         lines += [f"    {_tuple(params)} = params"] if params else []
@@ -508,10 +513,10 @@ def _record_source(record: Op) -> str:
     lines += ["    if not grad_enabled():", "        return result"]
     lines += [f"    node = new(node_{name})", "    node.seq = next_seq(); node.hooks = node.outputs = None"]
     if record.results or record.many:
-        lines += ["    node.kind = kind[0]; node.shape = array[0].shape if array else ()",
-                  "    node.outputs = tuple((k, each.shape) for each, k in zip(array, kind))"]  # fmt: skip
+        lines += [f"    node.kind = kind[0]{settled}; node.shape = array[0].shape if array else ()",
+                  f"    node.outputs = tuple((k{settled}, each.shape) for each, k in zip(array, kind))"]  # fmt: skip
     else:
-        lines += ["    node.kind = kind; node.shape = array.shape"]
+        lines += [f"    node.kind = kind{settled}; node.shape = array.shape"]
     lines += _edges_source(record) + _saves_source(record)
     lines += ["    if anomaly['enabled']:", "        remember_trace(node)"]
     if record.results or record.many:
@@ -711,6 +716,10 @@ def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tupl
     raise explain(error, record, tensors, params) from None
 
 
+def no_tensor(operator: str, value: Any) -> TypeError:
+    return TypeError(f"descriptor '{operator}' requires a 'flambeau.Tensor' object but received a '{type(value).__name__}'")
+
+
 def can_operate(value: Any) -> bool:
     """Whether an operator takes ``value`` as its other operand."""
     return (isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
@@ -776,5 +785,6 @@ NAMESPACE.update(
     save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
     tuple_of_tensors=tuple_of_tensors, require_tensors=require_tensors,
-    can_operate=can_operate, are_of_one_kind=are_of_one_kind, UNSET=UNSET, missing=missing,
+    can_operate=can_operate, no_tensor=no_tensor, are_of_one_kind=are_of_one_kind, UNSET=UNSET, named=named,
+    too_many=too_many,
 )  # fmt: skip

@@ -76,7 +76,8 @@ def check(name: str, out: Any, given: Iterable[Any]) -> None:
             raise _not_differentiable(name)
         _check_memory(name, each, given)
     if tangents["levels"] and forward_ad.innermost_level(list(_tensors_in(given))) is not None:
-        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
+        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= "
+                                  "function")  # fmt: skip
 
 
 def check_untracked(name: str, tracked: bool) -> None:
@@ -136,10 +137,10 @@ def _check_dtype(name: str, out: Tensor, result: Tensor) -> None:
 def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
     """Give ``out`` the shape of the result and, unless it is to be ``row_major``, its order in memory."""
     if out.numel():
-        warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
-                      f"the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
-                      "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
-                      "t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=5)  # fmt: skip
+        warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                      f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+                      "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+                      "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=5)  # fmt: skip
     out.resize_(result.shape)
     if not row_major and not result.is_contiguous() and _is_dense(result):
         out.as_strided_(result.shape, result.stride())
@@ -173,11 +174,16 @@ def _shared(one: Tensor, other: Tensor) -> str:
         return "none"
     if not one.numel() or not other.numel() or not _is_dense(one) or not _is_dense(other):
         return "none"
-    (start, end), (first, last) = ((each.storage_offset() * each.element_size(),
-                                    (each.storage_offset() + each.numel()) * each.element_size()) for each in (one, other))  # fmt: skip
+    (start, end), (first, last) = _bytes_of(one), _bytes_of(other)
     if (start, end) == (first, last):
         return "all" if one.stride() == other.stride() else "some"
     return "some" if start < last and first < end else "none"
+
+
+def _bytes_of(tensor: Tensor) -> tuple[int, int]:
+    """Where, in its memory, a tensor without gaps begins and ends."""
+    start, size = tensor.storage_offset(), tensor.element_size()
+    return start * size, (start + tensor.numel()) * size
 
 
 def _is_dense(tensor: Tensor) -> bool:

@@ -282,6 +282,8 @@ def _positional(op: Op) -> list[str]:
 @functools.cache
 def _face(op: Op) -> Callable[..., Any]:
     """The function that users know the operation by, where that takes the same arguments."""
+    if not op.has_face:
+        return op.function
     face = FACES.get(op.name, op.function)
     names = list(inspect.signature(face).parameters)
     return face if names[: len(_positional(op))] == _positional(op) else op.function
@@ -451,13 +453,13 @@ def _source(made: Any) -> str:
     declared, given, named, required = declarations(body, str(key), NAMESPACE)
     if has_out:
         add_out(declared)
-    declaration, renamed = with_numpy_names(made.__name__, declared)
+    declaration, renamed, late = with_numpy_names(made.__name__, declared, required)
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     condition = " and ".join(tests) or "DIRECT"
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
     lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"
-             f"        return body_{key}({handed_on(given, named)})\n"
+             f"        return body_{key}({handed_on(given, named)})\n{late}"
              f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, "
              f"{'out' if has_out else None})\n")  # fmt: skip
     return f"def {made.__name__}({declaration}):\n{renamed}{blaming_arguments(body, required, lines)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._tensor import Tensor
+from .dtypes import FLOATING
 from .overrides import _disabled_torch_function_impl
 
 __all__ = ["Buffer", "Parameter"]
@@ -31,6 +32,8 @@ class Parameter(Tensor):
             from .creation import empty
 
             data = empty(0)
+        if requires_grad and data._kind.dtype.category < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = data.data._as(cls)
         made._view = None
         made.requires_grad = requires_grad

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from . import dtypes
@@ -60,7 +60,7 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
         if record.requires and not _has(backend.xp, record.requires):
             kernel = kernel_on_host(name, kind.to(compute))
         else:
-            kernel = backend.compiled(name, partial(record.forward, backend.xp))
+            kernel = _kernel_of_forward(record, backend)
     if compute is not kind.dtype and name not in backend.takes_half:
         kernel = _casting(kernel, record, kind, compute)
     if result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
@@ -76,6 +76,12 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
         promotions = record.result_promotions or ("same",) * len(record.results)
         kinds = tuple(kind.to(PROMOTIONS[each](result)[1]) for each in promotions)
     return kernel, kinds
+
+
+@cache
+def _kernel_of_forward(record: Op, backend: Backend) -> Callable[..., Any]:
+    """One for all dtypes, so that what is computed in another dtype than its own is not compiled again."""
+    return backend.compiled(record.name, partial(record.forward, backend.xp))
 
 
 def _laying_by_columns(kernel: Callable[..., Any], backend: Backend, chosen: list[bool]) -> Callable[..., Any]:

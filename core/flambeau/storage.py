@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
-__all__ = ["IN_CUSTOM_FUNCTION", "IN_INFERENCE_MODE", "InferenceStorage", "Storage"]
+__all__ = ["IN_CUSTOM_FUNCTION", "IN_INFERENCE_MODE", "InferenceStorage", "Storage", "memory_root", "placed"]
 
 # How a view came about, in place of True (recorded) or False (not):
 IN_CUSTOM_FUNCTION = "in a custom Function"
@@ -73,7 +73,7 @@ class Storage:
         """Give ``target`` its new array, and replay all that shares its memory."""
         root = _put_back(target, array)
         for each in self.alive():
-            if _memory_root(each) is root:
+            if memory_root(each) is root:
                 each._array = _replay(each)
 
 
@@ -104,9 +104,10 @@ def _source_of(tensor: Tensor) -> Tensor | None:
     return source if source is not None or tensor._view is None else tensor._view[0]
 
 
-def _memory_root(tensor: Tensor) -> Tensor:
+def memory_root(tensor: Tensor) -> Tensor:
+    """The tensor that one shares its memory with and that is no view of another."""
     source = _source_of(tensor)
-    return tensor if source is None else _memory_root(source)
+    return tensor if source is None else memory_root(source)
 
 
 def _how(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
@@ -142,6 +143,47 @@ def _replay(tensor: Tensor) -> Any:
     parent, name, params, number = _how(tensor)
     made = parent._kind[name][0](parent._array, *params)
     return made if number is None else made[number]
+
+
+def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
+    """The tensor, and the offset and strides of its elements in ``flat_memory``; a copy, where no strides lead to them."""
+    if tensor._kind.backend.mutable or _source_of(tensor) is None:
+        return tensor, tensor.storage_offset(), tensor.stride()
+    from .creation import arange
+
+    root = memory_root(tensor)
+    if tensor.numel() and tensor.dtype is root.dtype:
+        found = _positions(tensor)
+        offset = int(found.reshape(-1)[0])
+        strides = tuple([int(found.select(dim, 1).reshape(-1)[0]) - offset if length > 1 else 1
+                         for dim, length in enumerate(tensor.shape)])  # fmt: skip
+        every = arange(root.numel(), device="cpu")
+        if bool((every.as_strided(tensor.shape, strides, offset) == found).all()):
+            return tensor, offset, strides
+    tensor = tensor.detach().clone()
+    return tensor, 0, tensor.stride()
+
+
+def _positions(tensor: Tensor) -> Tensor:
+    """For each element, its place in ``flat_memory``, on the CPU."""
+    from . import dtypes
+    from ._tensor import wrap
+    from .creation import arange
+    from .devices import kind_of
+
+    kind = kind_of(dtypes.int64, tensor.device)
+
+    def look(each: Tensor) -> Any:
+        shared = each.__dict__.get("_shares")
+        if shared is not None:
+            return look(shared)
+        if each._view is None:
+            return arange(each.numel(), device=each.device).view(each.shape)._array
+        parent, name, params, number = _how(each)
+        made = kind[name][0](look(parent), *params)
+        return made if number is None else made[number]
+
+    return wrap(look(tensor), kind).cpu()
 
 
 # --- the public faces ---------------------------------------------------------------------------------------------
@@ -371,8 +413,8 @@ def flat_memory(tensor: Tensor) -> Tensor:
     from ._tensor import wrap
 
     if not tensor._kind.backend.mutable:
-        return _memory_root(tensor).detach().view(-1)
-    flat = wrap(tensor._kind.backend.root(tensor._array)[0], tensor._kind)
+        return memory_root(tensor).detach().view(-1)
+    flat = wrap(tensor._kind.backend.root(tensor._array)[0], tensor._kind.settled)
     flat._storage = tensor._storage or tensor._own_storage()
     return flat
 

@@ -119,6 +119,17 @@ def test_an_integer_shows_the_memory_of_a_vector():
         assert x[2].storage_offset() == 2
 
 
+@pytest.mark.parametrize("index", [[], [0, 0], [True, False], [True], True, False])
+def test_tensors_as_indices_of_a_number(index):
+    def run(torch):
+        try:
+            return torch.tensor(1.5)[torch.tensor(index, dtype=torch.bool if index == [] else None)].tolist()
+        except IndexError as error:
+            return str(error)
+
+    assert run(ours) == run(theirs)
+
+
 OUT_OF_BOUNDS = {
     "index": lambda torch, x, at: x[at],
     "index_put": lambda torch, x, at: x.index_put((at,), torch.ones(1)),

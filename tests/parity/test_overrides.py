@@ -13,7 +13,16 @@ import flambeau  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 ATTRIBUTES = ["shape", "dtype", "device", "grad", "requires_grad", "is_leaf", "ndim", "T", "mT", "data", "itemsize", "nbytes"]
-PLAIN_METHODS = ["size", "stride", "numel", "dim", "is_contiguous", "contiguous", "flatten", "squeeze", "unbind", "norm", "unique", "t", "type", "cpu", "clone", "detach", "detach_", "tolist", "numpy", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "requires_grad_", "max", "min", "mean", "std", "var", "sum", "prod", "argmax", "argmin", "sort", "nonzero", "diag", "trace", "tril", "triu", "inverse", "det", "exp", "sigmoid_", "abs", "sqrt", "round", "isnan", "data_ptr", "element_size", "is_floating_point", "is_complex", "get_device", "cov", "nan_to_num", "square", "hardshrink", "nelement", "storage_offset", "float", "double", "long", "half", "bool", "int", "ravel", "fliplr", "flipud", "T_", "median", "nanmean", "nansum", "logdet", "any", "all", "sinh_", "neg_", "log_", "adjoint", "matrix_exp", "pinverse", "conj", "positive", "sign", "frac", "is_inference", "retain_grad_", "histc"]
+PLAIN_METHODS = [
+    "size", "stride", "numel", "dim", "is_contiguous", "contiguous", "flatten", "squeeze", "unbind", "norm", "unique", "t",
+    "type", "cpu", "clone", "detach", "detach_", "tolist", "numpy", "zero_", "normal_", "uniform_", "random_", "bernoulli_",
+    "requires_grad_", "max", "min", "mean", "std", "var", "sum", "prod", "argmax", "argmin", "sort", "nonzero", "diag",
+    "trace", "tril", "triu", "inverse", "det", "exp", "sigmoid_", "abs", "sqrt", "round", "isnan", "data_ptr", "element_size",
+    "is_floating_point", "is_complex", "get_device", "cov", "nan_to_num", "square", "hardshrink", "nelement",
+    "storage_offset", "float", "double", "long", "half", "bool", "int", "ravel", "fliplr", "flipud", "T_", "median",
+    "nanmean", "nansum", "logdet", "any", "all", "sinh_", "neg_", "log_", "adjoint", "matrix_exp", "pinverse", "conj",
+    "positive", "sign", "frac", "is_inference", "retain_grad_", "histc",
+]  # fmt: skip
 METHODS = {
     **{name: lambda lib, x, name=name: getattr(x, name)() for name in PLAIN_METHODS if hasattr(torch.Tensor, name)},
     "view": lambda lib, x: x.view(-1), "reshape": lambda lib, x: x.reshape(-1), "reshape_as": lambda lib, x: x.reshape_as(x),

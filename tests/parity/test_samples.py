@@ -11,13 +11,12 @@ import flambeau as ours  # noqa: E402
 from flambeau.conformance.samples import bad_calls, families  # noqa: E402
 from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
 
-PYTORCH_FAILS = {
-    "as_strided_scatter",
-    "floor_divide",
-    "linalg.cond",
-    "nn.functional.hardsigmoid",
-    "vander",
-}  # its gradients raise, or differ from finite differences
+WRONG_THERE = {"as_strided_scatter"}  # PyTorch gives the gradient of what was written over to what was there
+ROUNDED_THERE = {"nn.functional.hardsigmoid"}  # its slope is 1/6 in single precision
+RAISES_THERE = ("is not implemented", "modified by an inplace operation")  # of derivatives that are not, or that PyTorch gets wrong
+# Where PyTorch's layout follows no rule that NumPy's memory could follow at no cost: it treats a batch of vectors as one matrix,
+# leaves a solution inside LAPACK's larger one, and contracts in an order of its own.
+OWN_LAYOUT = {"einsum", "linalg.lstsq", "linalg.solve"}
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
 
 
@@ -43,24 +42,22 @@ def plain(value):
     return value.detach().resolve_conj().resolve_neg().numpy(force=True)
 
 
-def layout(view):
-    """Strides where they matter, and the offset."""
-    if not view.numel():
-        return ()
-    return [step for step, length in zip(view.stride(), view.shape, strict=True) if length > 1], view.storage_offset()
+def layout(tensor):
+    """Strides where they matter."""
+    return [step for step, length in zip(tensor.stride(), tensor.shape, strict=True) if length > 1] if tensor.numel() else []
 
 
-def assert_same(got, wanted, what):
+def assert_same(got, wanted, what, least_tolerance=1e-9):
     got, wanted = plain(got), plain(wanted)
     assert got.dtype == wanted.dtype, f"{got.dtype} here, {wanted.dtype} there: {what}"
     assert got.shape == wanted.shape, f"{got.shape} here, {wanted.shape} there: {what}"
-    tolerance = TOLERANCE.get(got.dtype.name, 1e-9)
+    tolerance = TOLERANCE.get(got.dtype.name, least_tolerance)
     np.testing.assert_allclose(got, wanted, tolerance, tolerance, err_msg=what)
 
 
 @pytest.mark.parametrize("sample", named(families()))
 def test_results(sample):
-    """Values, shapes and dtypes; and where PyTorch has no kernel for a dtype, flambeau may have one."""
+    """Values, shapes, dtypes and strides; and where PyTorch has no kernel for a dtype, flambeau may have one."""
     for dtype in sample.dtypes:
         try:
             wanted = results(sample.call(theirs, *tensors_of(theirs, sample, dtype)))
@@ -71,29 +68,38 @@ def test_results(sample):
         assert len(got) == len(wanted)
         for a, b in zip(got, wanted, strict=True):
             assert_same(a, b, dtype)
-            if sample.view:
+            if hasattr(b, "stride") and sample.name not in OWN_LAYOUT:
                 assert layout(a) == layout(b), dtype
+            if sample.view and b.numel():
+                assert a.storage_offset() == b.storage_offset(), dtype
 
 
-DIFFERENTIABLE = [each for each in named(families()) if each.values[0].grad and each.values[0].name not in PYTORCH_FAILS]
+DIFFERENTIABLE = [each for each in named(families()) if each.values[0].grad and each.values[0].name not in WRONG_THERE]
 
 
 @pytest.mark.parametrize("sample", DIFFERENTIABLE)
 def test_gradients(sample):
     dtype = next((each for each in sample.dtypes if each in ("float64", "complex128")), None)
-    found = []
-    for torch in (ours, theirs):
-        tensors = tensors_of(torch, sample, dtype or sample.dtypes[0])
-        leaves = [each.requires_grad_() for each in tensors if each.is_floating_point() or each.is_complex()]
-        made = [each for each in results(sample.call(torch, *tensors)) if each.requires_grad]
-        rng = np.random.default_rng(0)
-        weights = [torch.tensor(rng.uniform(-1, 1, tuple(each.shape))).to(each.dtype) for each in made]
-        found.append(torch.autograd.grad(made, leaves, weights, allow_unused=True) if made else [])
+    found = [gradients(ours, sample, dtype or sample.dtypes[0])]
+    try:
+        found.append(gradients(theirs, sample, dtype or sample.dtypes[0]))
+    except RuntimeError as error:
+        assert any(each in str(error) for each in RAISES_THERE), error
+        return
     for number, (got, wanted) in enumerate(zip(*found, strict=True)):
         if got is None or wanted is None:  # None and zeros are the same to a program
             assert not plain(got if wanted is None else wanted).astype(bool).any(), f"input {number}: {got} here, {wanted} there"
         else:
-            assert_same(got, wanted, f"gradient of input {number}")
+            assert_same(got, wanted, f"gradient of input {number}", 1e-7 if sample.name in ROUNDED_THERE else 1e-9)
+
+
+def gradients(torch, sample, dtype):
+    tensors = tensors_of(torch, sample, dtype)
+    leaves = [each.requires_grad_() for each in tensors if each.is_floating_point() or each.is_complex()]
+    made = [each for each in results(sample.call(torch, *tensors)) if each.requires_grad]
+    rng = np.random.default_rng(0)
+    weights = [torch.tensor(rng.uniform(-1, 1, tuple(each.shape))).to(each.dtype) for each in made]
+    return torch.autograd.grad(made, leaves, weights, allow_unused=True) if made else []
 
 
 @pytest.mark.parametrize("name", sorted({each.name for table in families().values() for each in table}))

@@ -39,6 +39,24 @@ def test_special_of_two(name):
     same(lambda torch: getattr(torch.special, name)(torch.tensor(a), torch.tensor(x)))
 
 
+@pytest.mark.parametrize("exponent", [0.5, -0.5, 2.0, -1.0, 3.0, 0.0])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_powers_at_the_edges(exponent, dtype):
+    """A number as exponent, a tensor without dimensions, one that is stretched, and one that is not."""
+    points = [-np.inf, -2.0, -0.0, 0.0, 0.3, 4.0, np.inf, np.nan]
+    for given in (lambda torch, of: exponent, lambda torch, of: of(exponent), lambda torch, of: of([exponent]),
+                  lambda torch, of: of([exponent] * len(points)), lambda torch, of: of(exponent).expand(len(points))):  # fmt: skip
+
+        def function(torch, given=given):
+            def of(values):
+                return torch.tensor(values, dtype=getattr(torch, dtype))
+
+            made = of(points) ** given(torch, of)
+            return made, torch.signbit(torch.nan_to_num(made))
+
+        same(function)
+
+
 @pytest.mark.parametrize("name", [each for each in ours.signal.windows.__all__ if each != "general_cosine"])
 @pytest.mark.parametrize("sym", [True, False])
 @pytest.mark.parametrize("length", [0, 1, 2, 7])

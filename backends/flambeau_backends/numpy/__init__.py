@@ -22,11 +22,13 @@ from . import (  # noqa: F401
     kernels_linalg,
     kernels_nn,
     kernels_norm,
+    kernels_optim,
     kernels_pool,
     kernels_recurrent,
     kernels_softmax,
     kernels_special,
     memory,
+    rows,
     sums,
     threads,
 )
@@ -106,6 +108,13 @@ class NumpyBackend(Backend):
 
     def is_own(self, array: Any) -> bool:
         return array.base is None and array.flags.writeable and sys.getrefcount(array) <= _UNSHARED
+
+    def in_order_of(self, array: Any, like: Any) -> Any:
+        if array.strides == like.strides or (array.flags.c_contiguous and like.flags.c_contiguous):
+            return array
+        made = np.empty_like(like, array.dtype, order="K")
+        made[...] = array
+        return made
 
     def write(self, target: Any, value: Any) -> None:
         target[...] = value

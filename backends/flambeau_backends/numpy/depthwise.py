@@ -112,6 +112,7 @@ def weight_gradient(grad: Any, padded: Any, shape: Sizes, stride: Sizes, dilatio
     """The gradient of the weight, given that of the result."""
     size, space = grad.shape[2:], padded.shape[2:]
     made = np.zeros((groups, shape[0] // groups, *shape[2:]), grad.dtype)
+    grad = grad.conj()  # as vecdot does again
     if _is_plain(shape, stride, groups):
         slopes, images = _flat(_in_long_rows(grad, space)), _flat(padded)
         for chunk in _chunks(images):

@@ -6,6 +6,7 @@ A kernel takes raw arrays first, then the operation's parameters, and never writ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -15,7 +16,7 @@ from flambeau.backend import memory_order
 from flambeau.ops.arithmetic import integer_pow
 from flambeau.settings import preserve_format
 
-from .pieces import select
+from .pieces import PIECE, pieces, select
 
 Kernel = Callable[..., Any]
 
@@ -46,6 +47,8 @@ def _in_place(ufunc: np.ufunc) -> Kernel:
     return lambda target, other: ufunc(target, other, target)
 
 
+_LARGE = 1 << 18  # elements that leave no room for a temporary array in the cache
+
 # In place: ``kernel(target, *others, **scalars)``.  A temporary array takes the intermediate result, so that a call that fails
 # has written nothing.
 INPLACE.update({name: _in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
@@ -59,12 +62,27 @@ def in_place(function: Kernel) -> Kernel:
 
 @in_place
 def add_(target: Any, other: Any, alpha: Any = None) -> None:
-    np.add(target, other if alpha is None else np.multiply(other, alpha), target)
+    _combine(np.add, target, other, alpha)
 
 
 @in_place
 def sub_(target: Any, other: Any, alpha: Any = None) -> None:
-    np.subtract(target, other if alpha is None else np.multiply(other, alpha), target)
+    _combine(np.subtract, target, other, alpha)
+
+
+def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
+    """``ufunc(target, alpha * other)`` into ``target``; where they are long, with little memory for the product."""
+    if alpha is None:
+        ufunc(target, other, target)
+        return
+    dense = other.size == target.size > _LARGE and target.flags.c_contiguous and other.flags.c_contiguous
+    if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
+        ufunc(target, np.multiply(other, alpha), target)
+        return
+    product, target, other = np.empty(PIECE, target.dtype), target.reshape(-1), other.reshape(-1)
+    for piece in pieces(len(target)):
+        part = target[piece]
+        ufunc(part, np.multiply(other[piece], alpha, product[: len(part)]), part)
 
 
 @in_place
@@ -152,6 +170,8 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
     """``broadcast_to``, without its cost."""
     if not input.ndim:
         return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape))
+    if prod(shape) == input.size:  # no element is repeated: the view may be written to
+        return input.reshape(shape)
     return np.broadcast_to(input, shape)
 
 
@@ -200,9 +220,12 @@ def masked(input: Any, mask: Any) -> Any:
     return select(mask, input)
 
 
+_zero = cache(lambda dtype: np.zeros((), dtype))  # an array, which a ufunc takes faster than a number
+
+
 @kernel
 def relu(input: Any) -> Any:
-    return np.maximum(input, input.dtype.type(0))
+    return np.maximum(input, _zero(input.dtype))
 
 
 @kernel
@@ -217,11 +240,6 @@ def clone(input: Any, memory_format: Any = None) -> Any:
 @kernel
 def contiguous(input: Any) -> Any:
     return np.ascontiguousarray(input)
-
-
-@kernel
-def cat(*tensors: Any, dim: int) -> Any:
-    return np.concatenate(tensors, dim)
 
 
 _LONG = 8  # times as long as there are rows

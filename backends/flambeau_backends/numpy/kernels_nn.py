@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.padding import constant_pad_forward
 from flambeau.ops.resampling import Taps, resample_forward
 
 from . import kernels_conv
 from .kernels import kernel
 from .layout import keeps_channels_last
+from .namespace import namespace
 from .pieces import wide
 
 Sizes = Sequence[int]
@@ -113,6 +115,15 @@ def resample_backward(input: Any, dim: int, taps: Taps) -> Any:
     return _along(input, dim, _matrix(taps, input.dtype).T)
 
 
+# --- padding ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+@keeps_channels_last
+def constant_pad(input: Any, pad: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+    return constant_pad_forward(namespace, input, pad, value)
+
+
 # --- windows ------------------------------------------------------------------------------------------------------
 
 
@@ -130,7 +141,7 @@ def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, paddin
     channels = input.shape[1] // prod(window_size)
     made = np.zeros((len(input), channels, *(n + 2 * p for n, p in zip(space, padding, strict=True))), input.dtype)
     kernels_conv.fold(made, input.reshape(len(input), channels, *window_size, *size), window_size, stride, dilation)
-    return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
+    return np.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))])
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from flambeau.ops import pooling
 
 from .kernels import KERNELS, kernel
+from .layout import keeps_channels_last
+from .namespace import namespace
 
 Sizes = Sequence[int]
 
@@ -60,7 +63,9 @@ def _max_pool(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dil
     return made if made.flags.owndata else made.copy()
 
 
-KERNELS.update(max_pool1d=_max_pool, max_pool2d=_max_pool, max_pool3d=_max_pool)
+_max_pool_of_images = keeps_channels_last(_max_pool)
+KERNELS.update(max_pool1d=_max_pool, max_pool2d=_max_pool_of_images, max_pool3d=_max_pool_of_images)
+KERNELS["max_pool_indices"] = keeps_channels_last(partial(pooling.max_pool_indices_forward, namespace))
 
 
 @kernel
@@ -118,7 +123,8 @@ def _avg_pool(
     return np.where((made < 0) != (counts < 0), -size, size)  # rounded towards zero
 
 
-KERNELS.update(avg_pool1d_windows=_avg_pool, avg_pool2d_windows=_avg_pool, avg_pool3d_windows=_avg_pool)
+_avg_pool_of_images = keeps_channels_last(_avg_pool)
+KERNELS.update(avg_pool1d_windows=_avg_pool, avg_pool2d_windows=_avg_pool_of_images, avg_pool3d_windows=_avg_pool_of_images)
 
 
 @kernel

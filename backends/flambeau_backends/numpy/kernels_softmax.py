@@ -21,6 +21,8 @@ _FAINT = 1e-20  # sums of exponentials from which on little is lost to underflow
 
 def _last(input: Any, dim: int) -> Any:
     """The array with ``dim`` last, contiguous, as a matrix."""
+    if input.ndim == 2 and dim in (1, -1):
+        return np.ascontiguousarray(input)
     moved = input if dim % max(input.ndim, 1) == input.ndim - 1 else np.moveaxis(input, dim, -1)
     return np.ascontiguousarray(moved).reshape(-1, moved.shape[-1])
 
@@ -38,16 +40,15 @@ def _row_sums(rows: Any) -> Any:
 
 
 def _exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
-    """Fill ``out`` with exponentials; return their sums, and what was subtracted before.
+    """Fill ``out`` with exponentials; return their sums, and what was subtracted before, if anything.
 
     The largest of each row has to be subtracted only where numbers are large: finding it takes longest.
     """
-    largest = rows.max()
-    if -_SAFE < largest < _SAFE:
+    if -_SAFE < rows.item(rows.argmax()) < _SAFE:
         np.exp(rows, out)
         sums = _row_sums(out)
-        if sums.min() > _FAINT:
-            return sums, rows.dtype.type(0)
+        if sums.item(sums.argmin()) > _FAINT:
+            return sums, None
     with silent():
         shift = rows.max(1, keepdims=True)
         np.subtract(rows, shift, out)
@@ -80,7 +81,7 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
 def softmax(input: Any, dim: int) -> Any:
     def compute(out: Any, rows: Any) -> None:
         sums, _ = _exponentials(out, rows)
-        out *= np.reciprocal(sums, sums)
+        np.multiply(out, np.reciprocal(sums, sums), out)
 
     return _by_rows(compute, dim, input)
 
@@ -89,8 +90,8 @@ def softmax(input: Any, dim: int) -> Any:
 def log_softmax(input: Any, dim: int) -> Any:
     def compute(out: Any, rows: Any) -> None:
         sums, shift = _exponentials(out, rows)
-        np.subtract(rows, shift, out)
-        out -= np.log(sums, sums)
+        np.log(sums, sums)
+        np.subtract(rows if shift is None else np.subtract(rows, shift, out), sums, out)
 
     return _by_rows(compute, dim, input)
 
@@ -123,12 +124,44 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     if not input.size:
         return np.full(shape, -np.inf, input.dtype)
     rows = _last(input, dim)
-    made = np.empty((len(rows), 1), input.dtype)
+    if rows.size <= PIECE:
+        return _log_sums(rows).reshape(shape)
+    return np.concatenate([_log_sums(rows[piece]) for piece in pieces(*rows.shape)]).reshape(shape)
+
+
+def _log_sums(rows: Any) -> Any:
+    sums, shift = _exponentials(np.empty(rows.shape, rows.dtype), rows)
+    np.log(sums, sums)
+    return sums if shift is None else np.add(sums, shift, sums)
+
+
+# --- attention ----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
+    """``softmax(query @ key.T * scale) @ value``, where it is the result that is divided by the sums of the exponentials."""
+    turned = np.ascontiguousarray(key.swapaxes(-1, -2))  # small products with it take two thirds of the time
+    query = query * query.dtype.type(scale)
+    scores = np.matmul(query, turned)
+    if not scores.size:
+        return np.matmul(scores, value)
+    rows = scores.reshape(-1, scores.shape[-1])
     with silent():
-        for piece in pieces(*rows.shape):
-            sums, shift = _exponentials(np.empty_like(rows[piece]), rows[piece])
-            np.add(np.log(sums, sums), shift, made[piece])
-    return made.reshape(shape)
+        np.exp(rows, rows)
+        sums = _row_sums(rows)
+        if not _FAINT < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < 1 / _FAINT:  # once more, with care
+            np.matmul(query, turned, scores)
+            np.subtract(rows, rows.max(1, keepdims=True), rows)
+            np.exp(rows, rows)
+            sums = _row_sums(rows)
+    made = np.matmul(scores, value)
+    np.reciprocal(sums, sums)
+    if made.shape[:-1] != scores.shape[:-1]:  # values for more batches
+        return made * sums.reshape(*scores.shape[:-1], 1)
+    columns = made.reshape(-1, made.shape[-1])
+    np.multiply(columns, sums.dot(ones(made.shape[-1], made.dtype)[None]), columns)
+    return made
 
 
 # --- classes ------------------------------------------------------------------------------------------------------

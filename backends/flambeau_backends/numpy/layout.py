@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["keeps_channels_last"]
+__all__ = ["has_channels_last", "keeps_channels_last"]
 
 
-def _has_channels_last(array: Any) -> bool:
+def has_channels_last(array: Any) -> bool:
     if array is None or array.flags.c_contiguous or array.ndim not in (4, 5):
         return False
     return bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
@@ -23,7 +23,7 @@ def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(kernel)
     def keeping(input: Any, weight: Any = None, *args: Any, **kwargs: Any) -> Any:
         made = kernel(input, weight, *args, **kwargs)
-        if _has_channels_last(input) or (type(weight) is np.ndarray and _has_channels_last(weight)):
+        if has_channels_last(input) or (type(weight) is np.ndarray and has_channels_last(weight)):
             return np.moveaxis(np.ascontiguousarray(np.moveaxis(made, 1, -1)), -1, 1)
         return made
 

@@ -29,12 +29,14 @@ def total(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The sum over dimensions (all, for None)."""
     axes = axis_of(dim, input)
     if input.size < _SMALL or input.dtype.kind not in "fc":
-        return _add(input, axes, None, None, keepdim)
+        made = _add(input, axes, None, None, keepdim)
+        return made if made.flags.c_contiguous else np.ascontiguousarray(made)
     ndim = input.ndim
     summed = set(range(ndim)) if axes is None else {each % ndim for each in (axes if type(axes) is tuple else (axes,))}
     if _additions(input, summed) > _RUN:
         input = _of_blocks(input, summed)
-    return _add(input, axes, None, None, keepdim)
+    made = _add(input, axes, None, None, keepdim)
+    return made if made.flags.c_contiguous else np.ascontiguousarray(made)
 
 
 def _additions(input: Any, summed: set[int]) -> int:
@@ -99,12 +101,12 @@ def column_sums(matrix: Any) -> Any:
     return column_sums(made)
 
 
-@lru_cache(32)
 def ones(count: int, dtype: Any) -> Any:
-    """A vector of ones, for products that are sums.  Nobody writes to it."""
-    made = np.ones(count, dtype)
-    made.flags.writeable = False
-    return made
+    """A vector of ones, for products that are sums.  It is not to be written to."""
+    return _few_ones(count, dtype) if count < _SMALL else np.ones(count, dtype)
+
+
+_few_ones = lru_cache(32)(np.ones)
 
 
 @kernel

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["get_num_threads", "set_num_threads"]
+__all__ = ["follow", "get_num_threads", "set_num_threads"]
 
 _PLACES = ("../numpy.libs/*openblas*", ".dylibs/*openblas*")  # beside NumPy on Linux and Windows, inside it on macOS
 _NAMES = (
@@ -38,6 +38,17 @@ def _switch() -> tuple[Callable[[], int], Callable[[int], None]] | None:
     return None
 
 
+_followers: list[Callable[[int], None]] = []
+_asked: list[int] = []  # the last number that was set
+
+
+def follow(setter: Callable[[int], None]) -> None:
+    """Call ``setter`` with the number whenever it is set, and now if it has been: for kernels that have threads of their own."""
+    _followers.append(setter)
+    for count in _asked:
+        setter(count)
+
+
 def get_num_threads() -> int:
     """How many threads a matrix product may use."""
     found = _switch()
@@ -46,6 +57,9 @@ def get_num_threads() -> int:
 
 def set_num_threads(count: int) -> None:
     """Let matrix products use ``count`` threads."""
+    _asked[:] = [count]
     found = _switch()
     if found is not None:
         found[1](count)
+    for setter in _followers:
+        setter(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import nan
 from typing import Any
 
 import flambeau as torch
@@ -15,11 +16,12 @@ __all__ = ["clip", "expm1", "floor_divide", "imag", "isfinite", "isinf", "isnan"
 
 _UNARY = {  # the standard's name: that of PyTorch
     **{name: name for name in (
-        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "floor", "log",
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "floor", "log",
         "log10", "log1p", "log2", "logical_not", "negative", "positive", "reciprocal", "signbit", "sin", "sinh", "sqrt",
         "square", "tan", "trunc",
     )},
     "bitwise_invert": "bitwise_not",
+    "conj": "conj_physical",
 }  # fmt: skip
 _BINARY = {
     **{name: name for name in (
@@ -120,9 +122,11 @@ def round(x: Tensor, /) -> Tensor:
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """-1, 0 or 1 (NaN for NaN); a complex number divided by its absolute value."""
+    """-1, 0 or 1 (NaN for NaN); a complex number divided by its absolute value (NaN of both parts, for a NaN in one)."""
     made = torch.sgn(x)
-    return torch.where(torch.isnan(x), x, made) if x.dtype.category >= FLOATING else made
+    if x.dtype.category < FLOATING:
+        return made
+    return torch.where(torch.isnan(x), complex(nan, nan) if x.dtype.category == COMPLEX else nan, made)
 
 
 def real(x: Tensor, /) -> Tensor:

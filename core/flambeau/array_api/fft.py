@@ -18,7 +18,7 @@ _fft: Any = torch.fft
 
 def _along_one(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def made(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-        return function(x, n, axis, norm)
+        return function(x, n, axis, norm).resolve_conj()  # other libraries take memory as it is
 
     return _named(made, function)
 

@@ -220,7 +220,7 @@ def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
                            f"dtype: grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
                            f"{kind.dtype}.")  # fmt: skip
-    return edge, weight
+    return edge, weight._kind.settle(weight)
 
 
 def _one_like(edge: Any) -> Tensor:

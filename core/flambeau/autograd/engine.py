@@ -249,7 +249,8 @@ class Task:
                 kind = leaf._kind
                 if type(gradient) is not kind.array_type:
                     gradient = kind.backend.wrap(gradient)
-                leaf._grad = wrap(gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient), kind)
+                gradient = gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient)
+                leaf._grad = wrap(kind.backend.in_order_of(gradient, leaf._array), kind)
             elif self.alone and leaf._has_hooks:
                 self.with_modes(self.finish_leaf, leaf, gradient)
             else:
@@ -355,7 +356,7 @@ class Task:
         if not table:
             return gradient
         seen = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._kind))
-        return seen if self.tensors else seen._array
+        return seen if self.tensors else raw(seen)
 
     def apply_carefully(self, node: Node, gradient: Any, given: tuple[Any, ...]) -> Sequence[Any]:
         """``apply``, for a node that works on Tensors, has hooks, or is watched by anomaly mode; ``given`` is for post-hooks."""
@@ -378,7 +379,7 @@ class Task:
             check_nan(node, made)
         if node.hooks is not None and node.hooks.post:
             made = call_node_hooks(node.hooks.post, _fitted(made, node.edges), given)
-        return made if self.tensors else [None if each is None else each._array for each in made]
+        return made if self.tensors else [None if each is None else raw(each) for each in made]
 
     def wrapped(self, node: Node, gradient: Any) -> list[Any]:
         """The node's gradients as a list of Tensors, which a hook may write to."""
@@ -391,7 +392,7 @@ class Task:
 
     def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
         if not self.tensors:
-            gradients = [None if each is None else each._array for each in gradients]
+            gradients = [None if each is None else raw(each) for each in gradients]
         return gradients if node.outputs is not None else gradients[0]
 
 
@@ -425,9 +426,10 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
         leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:
         if hasattr(gradient, "_kind"):  # a pass on Tensors need not record
-            gradient = gradient._array
+            gradient = raw(gradient)
         if grad is None:
-            leaf._grad = _copied(gradient, kind)
+            made = _copied(gradient, kind)
+            leaf._grad = wrap(kind.backend.in_order_of(made._array, leaf._array), kind)
         elif grad._requires_grad:
             leaf._grad = as_tensor(grad._array + gradient, kind)
         else:
@@ -448,6 +450,11 @@ def _add_in_place(grad: Tensor, gradient: Any) -> None:
 def as_tensor(array: Any, kind: Kind) -> Tensor:
     """A raw gradient as a Tensor."""
     return wrap(array if type(array) is kind.array_type else kind.backend.wrap(array), kind)
+
+
+def raw(gradient: Tensor) -> Any:
+    """A gradient as an array."""
+    return gradient._kind.settle(gradient)._array
 
 
 def _copied(array: Any, kind: Kind) -> Tensor:

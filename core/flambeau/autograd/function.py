@@ -401,7 +401,7 @@ def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], 
             results.append(each)
             metadata.append(None)
             continue
-        metadata.append((each._kind, each._array.shape))
+        metadata.append((each._kind.settled, each._array.shape))
         modified = _is_among(each, dirty) and _is_among(each, inputs)
         constant = each._kind.dtype.category < 2 or _is_among(each, ctx.non_differentiable or ())
         if modified:

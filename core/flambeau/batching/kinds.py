@@ -248,6 +248,7 @@ def plain_of(kind: Kind) -> Kind:
 
 def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
     """The tensor inside ``level``: with dimension ``dim`` hidden as the batch, or, without one, the same for all."""
+    tensor = tensor._kind.settle(tensor)
     kind = tensor._kind
     if level in levels_of(kind):
         return tensor
@@ -287,7 +288,7 @@ def _moved(tensor: Any, name: str, kind: Kind, level: Level, dim: int | None, po
 
 def _hide(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> BatchedArray:
     k, raw, inner = (input.depth, input.raw, xp.inner) if isinstance(input, BatchedArray) else (0, input, xp)
-    raw = inner.expand_dims(raw, axis=position) if dim is None else inner.moveaxis(raw, dim + k, position)
+    raw = inner.expand_dims(raw, axis=position) if dim is None else _with_axis_at(inner, raw, dim + k, position)
     return BatchedArray(raw, namespace(inner, k + 1))
 
 
@@ -300,8 +301,12 @@ def _show(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) 
     else:
         if raw.shape[position] != level.size:
             raw = inner.broadcast_to(raw, (*raw.shape[:position], level.size, *raw.shape[position + 1 :]))
-        raw = inner.moveaxis(raw, position, dim + k - 1)
+        raw = _with_axis_at(inner, raw, position, dim + k - 1)
     return BatchedArray(raw, namespace(inner, k - 1)) if k > 1 else raw
+
+
+def _with_axis_at(xp: Any, array: Any, axis: int, wanted: int) -> Any:
+    return array if axis == wanted else xp.moveaxis(array, axis, wanted)
 
 
 op("add_level", _hide, public=False, method=False, out=False, backward_name="AddBatchDimBackward0",

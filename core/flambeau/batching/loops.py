@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._tensor import Tensor
-from ..devices import Kind
 from ..tree import flatten, unflatten
+from .levels import levels_of
 
 __all__ = ["LOOPED", "one_by_one"]
 
@@ -23,11 +23,10 @@ def one_by_one(function: C) -> C:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
-        batched = [each for each in leaves if isinstance(each, Tensor) and type(each._kind) is not Kind]
+        batched = [each for each in leaves if isinstance(each, Tensor) and levels_of(each._kind)]
         if not batched:
             return function(*args, **kwargs)
         from .kinds import add_level, drop_level
-        from .levels import levels_of
 
         level = max((levels_of(each._kind)[-1] for each in batched), key=lambda each: each.number)
         whole = [each if type(each) is not Tensor or level not in levels_of(each._kind) else drop_level(each, level, 0)

@@ -6,6 +6,7 @@ A rule takes a ``BatchedBackend`` and gives a kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,14 @@ def _fold_into_first(name: str) -> Callable[[BatchedBackend], Callable[..., Any]
     """
 
     def rule(backend: BatchedBackend) -> Callable[..., Any]:
-        forward, xp, k = OPS[name].forward, backend.xp, backend.depth
+        xp, k = backend.xp, backend.depth
+        forward = backend.compiled(name, partial(OPS[name].forward, xp))
         inner = backend.inner.all_kernels.get(name)
 
         def kernel(first: Any, *others: Any, **options: Any) -> Any:
             differ = any(isinstance(each, BatchedArray) and prod(each.raw.shape[:k]) > 1 for each in others)
             if inner is None or differ or not isinstance(first, BatchedArray):
-                return forward(xp, first, *others, **options)
+                return forward(first, *others, **options)
             raw = first.raw
             shared = [xp.inner.reshape(each.raw, each.shape) if isinstance(each, BatchedArray) else each for each in others]
             made = inner(xp.inner.reshape(raw, (prod(raw.shape[: k + 1]), *raw.shape[k + 1 :])), *shared, **options)

@@ -163,7 +163,7 @@ class Checker:
         return [torch.tensor(each, device=self.device) for each in arrays]
 
     def _to_numpy(self, value: Any) -> Any:
-        return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else self.np.asarray(value)
+        return value.detach().cpu().numpy(force=True) if isinstance(value, torch.Tensor) else self.np.asarray(value)
 
     def _results(self, made: Any) -> list[Any]:
         return [self._to_numpy(each) for each in results_of(made)]

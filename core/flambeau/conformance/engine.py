@@ -161,6 +161,19 @@ def _copies_and_files() -> None:
         assert torch.equal(other.state_dict()[name], value), name
 
 
+def _views_in_copies_and_files() -> None:
+    base = torch.arange(6.0)
+    views = [base, base[2:], base.view(2, 3).t()]
+    file = io.BytesIO()
+    torch.save(views, file)
+    file.seek(0)
+    for made in (copy.deepcopy(views), torch.load(file)):
+        assert [each.tolist() for each in made] == [each.tolist() for each in views]
+        made[0][3] = 9
+        assert made[1].tolist() == [2, 9, 4, 5] and made[2].tolist() == [[0, 9], [1, 4], [2, 5]]
+    assert base.data_ptr() == views[2].data_ptr() != base.clone().data_ptr(), "data_ptr() does not tell memory apart"
+
+
 def _random_numbers() -> None:
     torch.manual_seed(3)
     drawn = [torch.rand(3), torch.randn(20), torch.randint(9, (4,)), torch.randperm(5), torch.bernoulli(torch.full((4,), 0.5)),
@@ -201,5 +214,5 @@ AUTOGRAD = _named(
 )  # fmt: skip
 TENSORS = _named(
     _writes_are_seen_by_all_that_share_memory, _overlapping_writes_are_refused, _bits_of_another_dtype, _indices_of_every_sort,
-    _copies_and_files, _random_numbers, _linear_algebra, _to_the_cpu_and_back,
+    _copies_and_files, _views_in_copies_and_files, _random_numbers, _linear_algebra, _to_the_cpu_and_back,
 )  # fmt: skip

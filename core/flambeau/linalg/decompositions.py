@@ -264,7 +264,8 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """
     _check_reflections("linalg.householder_product", input, tau)
     check_floating("linalg.householder_product", input, "orgqr_cpu")
-    start = input.new_ones(input.shape[-2:]).tril().triu().expand(input.shape)
+    rows, columns = input.shape[-2:]
+    start = input.new_ones(columns, rows).tril().triu().mT.expand(input.shape)
     return gathered(reflect(input, tau, start), "LinalgHouseholderProductBackward0", (input, tau))
 
 
@@ -369,7 +370,7 @@ def _hermitian(xp: Any, A: Any) -> Any:
 
 def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
     L, V = out
-    inner = F.mm(F.mH_(V), g[1])
+    inner = _skew(F, F.mm(F.mH_(V), g[1])) / 2  # what else there is would turn columns of V that may be turned
     inner = _over_differences(F, inner - _on_diagonal(F, inner), _row(F, L) - _column(F, L))
     inner = inner + _on_diagonal(F, F.ones_of(inner)) * _row(F, g[0])
     return (F.mm(V, F.mm(inner, F.mH_(V))),)

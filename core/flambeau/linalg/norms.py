@@ -58,7 +58,7 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
 
 
 @with_out
-def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def vector_norm(input: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm ``sum(abs(x) ** ord) ** (1 / ord)`` of all elements as one vector, or over the dimensions ``dim``.
 
     ``inf`` and ``-inf`` are the largest and the smallest absolute value, 0 counts what is not zero.
@@ -69,10 +69,10 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = Fals
     """
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    x = _cast("linalg.vector_norm", x, dtype)
-    dims = _dims(dim, x.ndim)
-    _refuse_empty(x, ord, dims)
-    return _vector_norm(x, float(ord), dims, keepdim)
+    input = _cast("linalg.vector_norm", input, dtype)
+    dims = _dims(dim, input.ndim)
+    _refuse_empty(input, ord, dims)
+    return _vector_norm(input, float(ord), dims, keepdim)
 
 
 def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ..autograd.unfolding import gathered
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
+from .conversion import in_format_of
 from .error_function import erf_forward
 from .formula import formula
 from .pointwise import relu, sigmoid
@@ -287,7 +288,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, without underflow."""
     _needs_floats("log_sigmoid_cpu", input)
-    return _logsigmoid(input)
+    return _logsigmoid(input.contiguous())
 
 
 # --- GELU ---------------------------------------------------------------------------------------------------------
@@ -353,7 +354,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
     value, gate = input.chunk(2, dim)
-    return gathered(value * sigmoid(gate), "GluBackward0", (input,))
+    return gathered(in_format_of(value * sigmoid(gate), input), "GluBackward0", (input,))
 
 
 # --- in place -----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.unfolding import gathered
 from ..creation import tensor
 from ..op import composite
+from .conversion import in_format_of
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
 
 __all__ = ["adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_max_pool", "max_of_windows"]
@@ -66,9 +67,10 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
 
 
 def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
+    made = input
     for dim, size in enumerate(sizes, input.ndim - n):
-        input = (input.transpose(dim, -1) @ _averaging(input, input.shape[dim], size)).transpose(dim, -1)
-    return input
+        made = (made.transpose(dim, -1) @ _averaging(made, made.shape[dim], size)).transpose(dim, -1)
+    return in_format_of(made.contiguous(), input) if n == 2 else made.contiguous()
 
 
 def _averaging(like: Tensor, length: int, count: int) -> Tensor:
@@ -103,7 +105,8 @@ def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor
         longest = max((stop - start for start, stop in windows), default=1)
         rows = [[min(start + i, stop - 1) for i in range(longest)] for start, stop in windows]
         positions.append(tensor(rows, dtype=dtypes.int64, device=input.device).reshape(size, longest))
-    return max_of_windows(input, positions)
+    made, indices = max_of_windows(input, positions)
+    return in_format_of(made, input), in_format_of(indices, input)
 
 
 def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

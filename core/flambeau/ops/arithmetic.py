@@ -200,7 +200,7 @@ _pow = op(
 )  # fmt: skip
 
 def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
-    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # the roots, as PyTorch takes them: -inf has none, and that of -0 is -0
+    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes roots: -inf has none
         root = xp.sqrt(input)
         return root if exponent > 0 else xp.reciprocal(root)
     return xp.pow(input, exponent)
@@ -332,8 +332,8 @@ def _lerp_scalar_forward(xp: Any, input: Any, end: Any, /, weight: Any) -> Any:
 
 _lerp_scalar = op(
     "lerp_scalar", _lerp_scalar_forward, promote="arithmetic", public=False, method=False, backward_name="LerpBackward0",
-    input=lambda F, g, weight: g * (1 - weight),
-    end=lambda F, g, weight: g * weight,
+    input=lambda F, g, weight: g * (1 - weight).conjugate(),
+    end=lambda F, g, weight: g * weight.conjugate(),
 )  # fmt: skip
 
 

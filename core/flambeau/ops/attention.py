@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
+from .. import dtypes, overrides
 from .._tensor import Tensor
+from ..autograd.engine import tangents
+from ..autograd.grad_mode import _grad
 from ..creation import full
 from ..devices import Kind
 from ..op import op
 from .formula import formula
 
-__all__ = ["fused_attention", "has_fused_attention"]
+__all__ = ["attention", "fused_attention", "has_fused_attention", "learns_nothing"]
 
 
 def _forward(
@@ -61,3 +63,19 @@ def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, sca
         shape = query.shape[2], key.shape[2]
         bias = full(shape, -float("inf"), dtype=query.dtype, device=query.device).triu(1)
     return _attention(query, key, value, bias, causal, scale, {})
+
+
+def _attention_forward(xp: Any, query: Any, key: Any, value: Any, /, scale: float) -> Any:
+    scores = xp.matmul(query * scale, xp.matrix_transpose(key))
+    weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
+    return xp.matmul(weights, value) / xp.sum(weights, axis=-1, keepdims=True)
+
+
+attention = op("attention", _attention_forward, promote="product", public=False, method=False, out=False)
+
+
+def learns_nothing(*tensors: Tensor) -> bool:
+    """Whether no derivative of what is computed from these will be asked for, nor any step of it seen."""
+    recorded = _grad.get() and any(each._requires_grad for each in tensors)
+    plain = all(type(each._kind) is Kind and each._kind.dtype.category == dtypes.FLOATING for each in tensors)
+    return plain and not (recorded or tangents["levels"] or overrides.wanted(tensors))

@@ -31,7 +31,7 @@ def _as_it_was(self: Tensor) -> Tensor:
 
 
 def _hand_over(self: Tensor, before: Tensor) -> bool:
-    """Let the views of a tensor be views of what it was; whether there were any."""
+    """Let the views of a tensor be views of what it was, which has its memory from where it had it; whether that matters."""
     views = before._storage.views_of(self)  # type: ignore[union-attr]  # it has one
     for each in views:
         if each._view is not None:
@@ -40,7 +40,10 @@ def _hand_over(self: Tensor, before: Tensor) -> bool:
             each.__dict__["_shares"] = before
     if before._view is None:
         before.__dict__["_became"] = weakref.ref(self)
-    return bool(views)
+    source = self.__dict__.pop("_shares", None)
+    if source is not None:
+        before.__dict__["_shares"] = source
+    return bool(views) or source is not None
 
 
 def _become(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:

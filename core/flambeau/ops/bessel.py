@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .._tensor import Tensor
 from ..op import op
 from .precision import chebyshev, in_double
+from .standard import mapped
 
 __all__: list[str] = []
 
@@ -262,6 +264,34 @@ _AI_0, _AI_SLOPE_0 = 0.355028053887817239, -0.258819403792806798
 _AI_FAR_EDGE, _AI_WAVE_EDGE = 2 / 3 * 2**1.5, 2 / 3 * 5**1.5
 
 
+_FAR_OUT = 1e3  # where the phase has lost digits in double precision
+_TAU_BITS = 1700  # as many as the phase of the largest number needs
+
+
+@cache
+def _tau() -> int:
+    """``2 pi * 2**_TAU_BITS``, by Machin's formula."""
+    one = 1 << (_TAU_BITS + 16)
+
+    def arctan_of_inverse(n: int) -> int:
+        power, total, k = one // n, 0, 1
+        while power:
+            total, power, k = total + power // k, -power // (n * n), k + 2
+        return total
+
+    return 8 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239)) >> 16
+
+
+def _phase(size: float) -> float:
+    """``2/3 size**1.5`` without whole turns, by integers: where it is large, no digit of its double is one of the phase."""
+    if not _FAR_OUT < size < math.inf:
+        return 2 / 3 * size * math.sqrt(size)
+    numerator, denominator = size.as_integer_ratio()
+    bits = 80 + 3 * (numerator // denominator).bit_length() // 2
+    phase = math.isqrt((4 * numerator**3 << 2 * bits) // (9 * denominator**3)) % (_tau() >> (_TAU_BITS - bits))
+    return phase / (1 << bits)
+
+
 @in_double
 def airy_forward(xp: Any, input: Any) -> Any:
     size = xp.abs(input)
@@ -272,7 +302,7 @@ def airy_forward(xp: Any, input: Any) -> Any:
     inverse = 1 / xp.clip(z, _AI_WAVE_EDGE, math.inf)
     square = 2 * (_AI_WAVE_EDGE * inverse) ** 2 - 1
     p, q = chebyshev(square, _AI_P), inverse * chebyshev(square, _AI_Q)
-    phase = z + math.pi / 4
+    phase = (mapped(xp, size, _phase) if xp.any(input < -_FAR_OUT) else z) + math.pi / 4
     below = (p * xp.sin(phase) - q * xp.cos(phase)) / (math.sqrt(math.pi) * xp.sqrt(root))
     made = xp.where(input > 2, above, xp.where(input < -5, below, _airy_series(xp, xp.clip(input, -5.0, 2.0))))
     return xp.where(size == math.inf, 0.0, made)

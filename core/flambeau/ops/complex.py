@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..dispatch import require_tensors, result_dtype
+from ..lazy import is_lazy
 from ..op import composite, op
 
 __all__: list[str] = []
@@ -175,6 +176,10 @@ def view_as_real(input: Tensor) -> Tensor:
     """
     if input._kind.dtype.category != dtypes.COMPLEX:
         raise RuntimeError("view_as_real is only supported for complex tensors")
+    if is_lazy(input, "conj"):
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
+                           "can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT "
+                           "alias the original.")  # fmt: skip
     return _view_as_real(input)
 
 

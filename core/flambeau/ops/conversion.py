@@ -13,7 +13,7 @@ from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
 from ..inplace import assign, check_writable, is_plain, snapshot
 from ..op import FAST, OPS, op
-from ..settings import preserve_format
+from ..settings import channels_last, channels_last_3d, preserve_format
 
 _cast = op(
     "to_kind", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
@@ -33,11 +33,17 @@ def _sent_back(g: Any, kind: Kind, source: Kind) -> Any:
     return g.to(source.device) if isinstance(g, Tensor) else _transferred(g, kind, source.to(kind.dtype), False)
 
 
-def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = False) -> Tensor:
-    """``input`` in another kind: itself where it has that kind, unless a copy is asked for."""
+def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
+    """``input`` in another kind: itself where it has that kind, unless a copy is asked for; for ``writing``, settled."""
     given = input._kind
-    if type(given) is not type(kind) or type(given) is not Kind:  # batched or not is not for a conversion to change
-        kind = given.to(kind.dtype)
+    if type(given) is not type(kind) or type(given) is not Kind:
+        if given.settled is kind and not copy and not writing:
+            return input
+        if given is not kind:
+            input, kind = given.settle(input), kind.settled
+            given = input._kind
+        if type(given) is not Kind or type(kind) is not Kind:  # batched or not is not for a conversion to change
+            kind = given.to(kind.dtype)
     if given is kind:
         return input.clone() if copy else input
     if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING:
@@ -186,6 +192,13 @@ def _in_channels_last(self: Tensor) -> bool:
     return all(shape[d] == 1 or strides[d] == w for d, w in zip(order, wanted, strict=True))
 
 
+def in_format_of(made: Tensor, like: Tensor) -> Tensor:
+    """``made``, in channels-last memory where ``like`` is: as operations on images keep it."""
+    if like._array.ndim not in (4, 5) or like._kind.backend.is_contiguous(like._array) or not _in_channels_last(like):
+        return made
+    return made.contiguous(memory_format=channels_last if made.ndim == 4 else channels_last_3d)
+
+
 def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a contiguous copy."""
     if memory_format is not None and memory_format.is_channels_last:
@@ -217,7 +230,7 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
     """Write ``value``, broadcast and converted, over all elements; ``name`` is that of the node, if there is one."""
     check_writable(self)
-    value = to_kind(value, self._kind, non_blocking=non_blocking)
+    value = to_kind(value, self._kind, non_blocking=non_blocking, writing=True)
     if value._array.shape != self._array.shape:
         value = value.expand(self.shape)
     return assign(self, shown_as(_copied(snapshot(self), value), name))

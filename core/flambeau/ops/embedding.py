@@ -182,7 +182,7 @@ def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
 # --- one-hot ------------------------------------------------------------------------------------------------------
 
 
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """For each class number a row of ``num_classes`` elements, 1 at the class and 0 elsewhere.
 
     Raises:
@@ -193,19 +193,19 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    if tensor.dtype is not dtypes.int64:
+    if input.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if not tensor.numel():
+    if not input.numel():
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return zeros(*tensor.shape, num_classes, dtype=dtypes.int64, device=tensor.device)
-    smallest, largest = tensor._kind.backend.extremes(tensor._array)
+        return zeros(*input.shape, num_classes, dtype=dtypes.int64, device=input.device)
+    smallest, largest = input._kind.backend.extremes(input._array)
     if smallest < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes != -1 and largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    classes = arange(largest + 1 if num_classes == -1 else num_classes, device=tensor.device)
-    return (tensor.unsqueeze(-1) == classes).long()
+    classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
+    return (input.unsqueeze(-1) == classes).long()
 
 
 

@@ -142,12 +142,17 @@ zeta = op(
 )  # fmt: skip
 
 
+@in_double
+def _many_slopes_of_digamma(xp: Any, input: Any, n: int) -> Any:
+    factorial = math.factorial(n) if n < 171 else math.inf  # that of 171 is too large for a float
+    order = xp.asarray(n + 1.0, dtype=input.dtype)
+    return (1.0 if n % 2 else -1.0) * factorial * zeta_forward(xp, order, input)
+
+
 def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
     if n == 0:
         return digamma_forward(xp, input)
-    sign = 1.0 if n % 2 else -1.0
-    order = xp.asarray(n + 1.0, dtype=input.dtype)
-    return sign * math.factorial(n) * zeta_forward(xp, order, input)
+    return _many_slopes_of_digamma(xp, input, n)
 
 
 _polygamma = op(

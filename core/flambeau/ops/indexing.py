@@ -233,7 +233,7 @@ def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
 def _getitem_method(self: Tensor, index: Any) -> Tensor:
     if type(self) not in FAST and overrides.wanted((self,), name="__getitem__"):
         return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
-    if not self._array.ndim and index == 0 and type(index) is int:
+    if not self._array.ndim and type(index) is int and index == 0:
         return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's ``loss.data[0]``: a number
     if type(index) is int:
         raw, advanced, kind = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
@@ -293,9 +293,9 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
             if isinstance(value, complex):
                 converted(value, kind.dtype)  # raises
             raise
-    elif value._kind is not kind:
+    elif value._kind is not kind or type(kind) is not Kind:
         check_batch(kind, value._kind)
-        value = value.to(kind.device, kind.dtype)
+        value = value._kind.settle(value).to(kind.device, kind.dtype)
         value = value if type(kind) is Kind else _lifted(value, levels_of(kind))
     value = _fitting(kind, value, self._array, raw)
     before = snapshot(self)
@@ -312,7 +312,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         raise _set_problem(self, raw, value, error) from None
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
-        recorded = OPS["setitem"].record(self._array, kind, before, value, raw)
+        recorded = OPS["setitem"].record(self._array, kind.settled, before, value, raw)
         give_history(self, shown_as(recorded, made_by), storage)
 
 

@@ -9,7 +9,7 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.unfolding import gathered
 from ..batching.loops import one_by_one
-from ..op import composite, op
+from ..op import are_of_one_kind, composite, op
 from ..settings import contiguous_format
 from .views import as_shape, sizes_given, wrap_dim
 
@@ -71,6 +71,11 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     tensor([[0., 0.],
             [1., 1.]])
     """
+    if are_of_one_kind(tensors):
+        try:
+            return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
+        except (IndexError, RuntimeError):
+            pass  # PyTorch takes them all the same, or refuses them in its own words
     given = _sequence("cat", tensors)
     shapes = [each._array.shape for each in given]
     if () in shapes:

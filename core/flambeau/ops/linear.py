@@ -11,8 +11,8 @@ from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.node import Node, shown_as
 from ..autograd.unfolding import become, step
 from ..inplace import write_result
-from ..outputs import check
 from ..op import composite, op
+from ..outputs import check
 from .matrix import matmul
 from .views import t
 

@@ -17,7 +17,7 @@ from ..scalars import converted
 
 def _product(name: str) -> Callable[..., Tensor]:
     return op(
-        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="product", public=False, method=False,
+        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="product", public=False, method=False, face=False,
         input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
         mat2=lambda F, g, input: F.mm(F.mH_(input), g),
     )  # fmt: skip

@@ -15,6 +15,8 @@ from .._tensor import Tensor, alias
 from ..autograd.grad_mode import _grad, no_grad
 from ..autograd.unfolding import gathered
 from ..op import PUBLIC, op
+from ..overrides import wanted
+from .conversion import in_format_of
 from .formula import formula
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
@@ -123,6 +125,17 @@ def _along_channels(each: Tensor | None, ndim: int) -> Any:
     return each if each is None or ndim == 2 else each.reshape(1, -1, *(1,) * (ndim - 2))
 
 
+def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
+    """Refuse parameters of another dtype, but single precision beside half, unless a mode is about to cast them."""
+    others = [each.dtype for each in parameters if each is not None and each._kind is not input._kind]
+    if not others or wanted((input, *parameters)) or (input.dtype in dtypes.HALF and {*others} <= {input.dtype, dtypes.float32}):
+        return
+    if all(each is input.dtype for each in others):  # on another device
+        return
+    raise RuntimeError("mixed dtype (CPU): " + ("all inputs must share same datatype." if {*others} == {dtypes.float32} else
+                                                "expect parameter to have scalar type of Float"))  # fmt: skip
+
+
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
     for name, each in parameters.items():
         if each is not None and each.shape != input.shape[1:2]:
@@ -141,6 +154,7 @@ def batch_norm(
     if input.ndim < 2 and not input.numel():
         return input.clone()
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_dtypes(input, running_mean, running_var, weight, bias)
     ndim, shown = input.ndim, (input, weight, bias)
     weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)
     if not training:
@@ -182,6 +196,7 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_dtypes(input, running_mean, running_var, weight, bias)
     dims = tuple(range(2, input.ndim))
     if running_mean is not None or running_var is not None:
         mean, variance = _moments(alias(input), dims)
@@ -220,6 +235,7 @@ def layer_norm(
     """
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     _check_layer("layer_norm", input, shape, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias)
     dims = tuple(range(-len(shape), 0))
     return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
 
@@ -239,12 +255,13 @@ def group_norm(
         if each is not None and tuple(each.shape) != (channels,):
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
                                f"{name} of shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
+    _check_dtypes(input, weight, bias)
     shape, parameters = (num_groups, channels // num_groups, *(1,) * len(space)), (input, weight, bias)
     grouped = input.reshape(batch, num_groups, channels // num_groups, *space)
     weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
     dims = tuple(range(-1 - len(space), 0))
     made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
-    return gathered(made.reshape(input.shape), "NativeGroupNormBackward0", parameters)
+    return gathered(in_format_of(made.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:

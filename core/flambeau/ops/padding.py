@@ -14,7 +14,7 @@ from .joining import cat
 __all__ = ["constant_pad", "pad"]
 
 
-def _constant_pad_forward(xp: Any, input: Any, /, pad: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+def constant_pad_forward(xp: Any, input: Any, /, pad: Sequence[tuple[int, int]], value: Any = 0) -> Any:
     for dim, (before, after) in enumerate(pad):
         for amount, in_front in ((before, True), (after, False)):
             if amount > 0:
@@ -23,11 +23,12 @@ def _constant_pad_forward(xp: Any, input: Any, /, pad: Sequence[tuple[int, int]]
             elif amount < 0:
                 part = slice(-amount, None) if in_front else slice(0, input.shape[dim] + amount)
                 input = input[(*(slice(None),) * dim, part, ...)]
-    return input
+    is_a_view = all(amount <= 0 for pair in pad for amount in pair)
+    return xp.asarray(input, copy=True) if is_a_view else input
 
 
 _constant_pad = op(
-    "constant_pad", _constant_pad_forward, public=False, method=False, out=False, backward_name="ConstantPadNdBackward0",
+    "constant_pad", constant_pad_forward, public=False, method=False, out=False, backward_name="ConstantPadNdBackward0",
     input=lambda F, g, pad: F.constant_pad(g, tuple((-before, -after) for before, after in pad), 0),
 )  # fmt: skip
 
@@ -139,4 +140,4 @@ def _pad_by_what_is_inside(input: Tensor, pad: Sequence[int], mode: str) -> Tens
         if before or after:
             parts = _MODES[mode](input, dim, before, after)
             input = cat([each for each in parts if each.shape[dim]], dim)
-    return input
+    return input.contiguous() if mode == "circular" else input

@@ -8,7 +8,9 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..op import composite, op
+from ..batching.levels import levels_of
+from ..lazy import is_lazy, show
+from ..op import FAST, PUBLIC, composite, op
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 
@@ -65,42 +67,60 @@ _conj = op(
     "conj", lambda xp, input: xp.conj(input), public=False, method=False, real_is_identity=True,
     input=lambda F, g: F.conj(g),
 )  # fmt: skip
+op("conj_view", lambda xp, input: xp.conj(input), view=True, public=False, method=False, backward_name="ConjBackward0",
+   input=lambda F, g: F.conj(g))  # fmt: skip
+op("neg_view", lambda xp, input: xp.negative(input), view=True, public=False, method=False, input=lambda F, g: -g)
 
 
-@composite
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself."""
-    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input
+    """The complex conjugate, as a view that shares memory with the tensor; a real tensor itself.
+
+    Nothing is computed before the elements are used: see :func:`resolve_conj`.
+
+    >>> import flambeau as torch
+    >>> x = torch.tensor([1 + 2j])
+    >>> x.conj().mul_(1j), x, x.conj().is_conj()
+    (tensor([2.+1.j]), tensor([2.-1.j]), True)
+    """
+    if input._kind.dtype.category != dtypes.COMPLEX:
+        return input
+    if type(input) not in FAST or levels_of(input._kind):  # somebody else wants to see an operation
+        return _conj(input)
+    return show(input, "conj")
+
+
+PUBLIC["conj"] = conj  # F.conj, in derivative rules, computes at once
+attach(conj=conj)
 
 
 @composite(inplace=True, out=True)
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate."""
-    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input.clone()
+    """The complex conjugate, in memory of its own; a real tensor itself."""
+    return _conj(input) if input._kind.dtype.category == dtypes.COMPLEX else input
 
 
 @composite
 def is_conj(input: Tensor) -> bool:
-    """Whether conjugation is still to be done: never, flambeau conjugates at once."""
-    return False
+    """Whether the tensor is a view that conjugates what is in its memory."""
+    return is_lazy(input, "conj")
 
 
 @composite
 def is_neg(input: Tensor) -> bool:
-    """Whether negation is still to be done: never, flambeau negates at once."""
-    return False
+    """Whether the tensor is a view that negates what is in its memory."""
+    return is_lazy(input, "neg")
 
 
 @composite
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor with any pending conjugation done: the tensor itself."""
-    return input
+    """The tensor with memory of its own where it is a conjugate view; else the tensor itself."""
+    return input.clone() if is_lazy(input, "conj") else input
 
 
 @composite
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor with any pending negation done: the tensor itself."""
-    return input
+    """The tensor with memory of its own where it is a negative view; else the tensor itself."""
+    return input.clone() if is_lazy(input, "neg") else input
 
 
 clone_ = op(

@@ -487,6 +487,9 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
     if math.isinf(p):
         found = F.masked(F.ones_of(size), size == whole)
         return g * sign * found / F.sum(found, tuple(reduced_dims(dim, len(input_shape))), True)
+    if p < 1:  # an element that is 0 has no slope, and neither has a norm that is
+        known = (size != 0) & (whole != 0)
+        return g * sign * F.masked(F.pow_scalar(_safe_divide(F, size, whole) + F.masked(F.ones_of(size), ~known), p - 1), known)
     return g * sign * F.pow_scalar(_safe_divide(F, size, whole), p - 1)
 
 

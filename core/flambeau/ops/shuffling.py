@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._tensor import Tensor
 from ..op import composite
+from ..settings import contiguous_format
+from .conversion import in_format_of
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
@@ -13,6 +17,11 @@ def _check(name: str, input: Tensor, factor_name: str, factor: int) -> None:
         raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive {factor_name}, but got {factor}")
+
+
+def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
+    """What was moved, in memory of its own and in the memory format of the input."""
+    return in_format_of(moved.clone(memory_format=contiguous_format).reshape(shape), input)
 
 
 @composite(method=False, grad_fn="PixelShuffleBackward0")
@@ -35,7 +44,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*lead, channels // (r * r), height * r, width * r)
+    return _copied(moved, (*lead, channels // (r * r), height * r, width * r), input)
 
 
 @composite(method=False, grad_fn="PixelUnshuffleBackward0")
@@ -51,7 +60,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*lead, channels * r * r, height // r, width // r)
+    return _copied(moved, (*lead, channels * r * r, height // r, width // r), input)
 
 
 @composite(method=False, grad_fn="ChannelShuffleBackward0")
@@ -65,4 +74,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     if channels % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
     split = input.reshape(batch, groups, channels // groups, *space)
-    return split.transpose(1, 2).reshape(input.shape)
+    return _copied(split.transpose(1, 2), input.shape, input)

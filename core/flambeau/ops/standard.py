@@ -6,11 +6,12 @@ indices in these terms, and writing as a new array.  A backend whose library can
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
 
-__all__ = ["extremes", "look", "nonzero", "overwrite", "put"]
+__all__ = ["extremes", "look", "mapped", "nonzero", "overwrite", "put"]
 
 
 def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
@@ -18,6 +19,15 @@ def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
     if hasattr(array, "raw"):
         xp, array = xp.inner, array.raw
     return xp.min(array), xp.max(array)
+
+
+def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:
+    """A Python function of each element, one by one."""
+    if hasattr(array, "raw"):
+        return xp.made(mapped(xp.inner, array.raw, function))
+    flat = xp.reshape(array, (-1,))
+    values = [function(float(flat[place])) for place in range(flat.shape[0])]
+    return xp.reshape(xp.asarray(values, dtype=array.dtype), array.shape)
 
 
 def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from ..dispatch import require_tensors
 from ..op import composite, op
 from ..return_types import make
 from .blocks import unravel_index
+from .comparison import where
 from .elementary import logaddexp_forward
 from .joining import cat, stack
 from .reductions import _vector_norm, amax, amin, reduced_dims
@@ -41,9 +42,9 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     if input.dtype.category < dtypes.FLOATING:
         return input.clone()
     limits = dtypes.finfo(input.dtype)
-    made = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)
-    made = made.masked_fill(input == math.inf, limits.max if posinf is None else posinf)
-    return made.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)
+    made = where(input.isnan(), 0.0 if nan is None else nan, input)
+    made = where(input == math.inf, limits.max if posinf is None else posinf, made)
+    return where(input == -math.inf, limits.min if neginf is None else neginf, made)  # type: ignore[no-any-return]  # ``where`` has two forms
 
 
 # --- extremes, counts ---------------------------------------------------------------------------------------------

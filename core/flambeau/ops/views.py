@@ -123,6 +123,9 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     from ..devices import kind_of
     from ..op import OPS, view_of
 
+    if input._kind.settled is not input._kind:
+        what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     kind = kind_of(dtype, input.device)
     backend = kind.backend
     try:
@@ -151,6 +154,8 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _expand_forward(xp: Any, input: Any, /, shape: tuple[int, ...]) -> Any:
+    if prod(shape) == prod(input.shape):  # no element is repeated: the view may be written to
+        return xp.reshape(input, shape)
     return xp.broadcast_to(input, shape)
 
 
@@ -533,6 +538,8 @@ def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
 _PARTS: dict[str, Any] = {  # views of parts of the elements
     "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
     "imag": lambda xp, input, value: xp.real(input) + value * 1j,
+    "conj_view": lambda xp, input, value: xp.conj(value),
+    "neg_view": lambda xp, input, value: -value,
     "view_as_real": lambda xp, input, value: value[..., 0] + value[..., 1] * 1j,
     "view_as_complex": lambda xp, input, value: xp.stack([xp.real(value), xp.imag(value)], axis=-1),
     "view_dtype": lambda xp, input, value, dtype, backend: backend.reinterpret(value, backend.dtype_of(input)),

@@ -11,7 +11,7 @@ import flambeau as torch
 from .. import devices, dtypes
 from .._tensor import Tensor
 from ..parameter import Parameter
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import TypedStorage, UntypedStorage, placed
 
 __all__ = [
     "copy_sharing_storage",
@@ -66,8 +66,10 @@ def reduce_storage(storage: TypedStorage | UntypedStorage) -> Reduced:
 
 
 def _reduce_plain(source: Tensor) -> Reduced:
+    source = source._kind.settle(source)
+    source, offset, stride = placed(source)
     storage = source.untyped_storage()
-    place = (source.storage_offset(), tuple(source.size()), source.stride())
+    place = (offset, tuple(source.size()), stride)
     if source.dtype in _UNTYPED:
         return tensor_of_dtype, (storage, *place, source.requires_grad, OrderedDict(), source.dtype)
     typed = TypedStorage(wrap_storage=storage, dtype=source.dtype)
@@ -81,12 +83,14 @@ def state_of(source: Tensor) -> dict[str, Any]:
 
 def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
     """A copy of a tensor for ``deepcopy``; tensors that share a storage have copies that share one."""
+    source = source._kind.settle(source)
+    source, offset, stride = placed(source)
     storage = source.untyped_storage()
     copies = memo.setdefault("flambeau storages", {})
     key = (str(storage.device), storage.data_ptr() or id(source))
     if key not in copies:
         copies[key] = (storage.clone(), storage)  # the original is kept, for its address is the key
-    return on_storage(copies[key][0], source.dtype, source.storage_offset(), source.size(), source.stride())
+    return on_storage(copies[key][0], source.dtype, offset, source.size(), stride)
 
 
 # --- putting together ---

@@ -79,8 +79,8 @@ class FirstOrder(Optimizer):
     def _update(self, i: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         self._check(params, group)
         states, options = self._states(params, group), _plain(group, params[0])
-        alone = group.get("differentiable") or group.get("capturable") or has_step(self.kernel, params[0])
-        if alone or not self.flattens:
+        launches = params[0].device.type != "cpu" and has_step(self.kernel, params[0])  # one kernel for each parameter
+        if group.get("differentiable") or group.get("capturable") or launches or not self.flattens:
             self.rule(params, grads, states, **options)
             return
         flatteners = self.__dict__.setdefault("_flatteners", {})

@@ -71,7 +71,7 @@ def test_kernel(call, monkeypatch):
 def without_fallback(monkeypatch):
     """Samples are for the kernels of this pack, which must take them."""
     for name in choice.KERNELS.keys() & numpy_kernels.KERNELS.keys():
-        cells = [cell for cell in choice.KERNELS[name].__closure__ if cell.cell_contents is numpy_kernels.KERNELS[name]]
+        cells = [cell for cell in choice.KERNELS[name].__closure__ or () if cell.cell_contents is numpy_kernels.KERNELS[name]]
         for cell in cells:
             monkeypatch.setattr(cell, "cell_contents", declined(name))
 
@@ -129,7 +129,7 @@ def test_errors_are_numpys():
     large = np.ones((300, 300), np.float32)
     with pytest.raises(ValueError, match="broadcast"):
         KERNELS["add"](large, np.ones((300, 299), np.float32))
-    with pytest.raises(ValueError, match="mismatch"):
+    with pytest.raises(ValueError, match="aligned"):
         KERNELS["mm"](large, np.ones((299, 300), np.float32))
     with pytest.raises(IndexError, match="out of bounds"):
         KERNELS["cross_entropy_backward"](

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import FLOATS, INTEGERS, NUMBERS, REALS, Bad, Sample, elementwise, given, positive, real
+from .sample import COMPLEX, FLOATS, INTEGERS, NUMBERS, REALS, Bad, Sample, elementwise, given, positive, real
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -51,6 +51,8 @@ SAMPLES = [
     Sample("addcdiv", lambda torch, x, y, z: torch.addcdiv(x, y, z, value=0.5), [real(2, 3), real(3), positive(2, 1)],
            lambda np, x, y, z: x + 0.5 * y / z),
     Sample("lerp", lambda torch, x, y: torch.lerp(x, y, 0.25), [real(2, 3), real(2, 3)], lambda np, x, y: x + 0.25 * (y - x)),
+    Sample("lerp", lambda torch, x, y: torch.lerp(x, y, 0.6 + 0.3j), [real(2, 3), real(2, 3)],
+           lambda np, x, y: x + (0.6 + 0.3j) * (y - x), COMPLEX),
     elementwise("lerp", lambda np, x, y, w: x + w * (y - x), real, real, real, promotes=False),
 ]  # fmt: skip
 

@@ -130,6 +130,8 @@ SAMPLES = [
     _conv(2, (0, 3, 5, 6), (4, 3, 2, 3), dtypes=("float64",)),
     _conv(2, (4, 16, 9, 8), (16, 16, 3, 3), padding=1, dtypes=("float32",)),
     _conv(2, (2, 2, 4, 4), (3, 2, 2, 2), dtypes=("complex128",), atol=0.0),
+    _conv(2, (2, 2, 4, 4), (2, 1, 2, 2), dtypes=("complex128",), atol=0.0, groups=2),
+    _conv(2, (2, 2, 4, 4), (4, 1, 2, 2), dtypes=("complex128",), atol=0.0, groups=2, stride=2),
     _conv(3, (1, 2, 4, 5, 4), (3, 2, 2, 3, 2), stride=(1, 2, 1), padding=1),
     Sample("nn.functional.conv2d", lambda torch, x, w: torch.nn.functional.conv2d(x, w, padding="same"),
            [real(2, 2, 5, 6), real(3, 2, 3, 4)],

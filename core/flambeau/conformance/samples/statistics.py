@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Bad, Sample, apart, given, real
+from .sample import COMPLEX, FLOATS, NUMBERS, REALS, Bad, Sample, apart, given, real, unit
 
 __all__ = ["BAD", "SAMPLES"]
 
@@ -78,6 +78,10 @@ SAMPLES = [
            lambda np, y: ((y[:, 1:] + y[:, :-1]) / 2).cumsum(1)),
     Sample("gradient", lambda torch, x: torch.gradient(x, spacing=2.0), [real(3, 4)], lambda np, x: np.gradient(x, 2.0), _DOUBLE),
     Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 1), [real(2, 4)], lambda np, x: np.log(np.exp(x).cumsum(1))),
+    Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 1), [unit(2, 4)], lambda np, x: np.log(np.exp(x).cumsum(1)),
+           COMPLEX),
+    Sample("logcumsumexp", lambda torch, x: torch.logcumsumexp(x, 0), [given([0.0, 900.0, -900.0])],
+           lambda np, x: np.logaddexp.accumulate(x), _DOUBLE),
 ]  # fmt: skip
 
 BAD = [

@@ -64,6 +64,8 @@ SAMPLES = [
     _view("diagonal", lambda torch, x: torch.diagonal(x, -2), lambda np, x: x.diagonal(-2), real(3, 4)),
     _view("as_strided", lambda torch, x: torch.as_strided(x, (2, 2), (1, 3), 1), lambda np, x: x.reshape(-1)[[[1, 4], [2, 5]]],
           real(2, 3, 4), layouts=False),
+    _view("as_strided", lambda torch, x: torch.as_strided(x[1].expand(2, 3), (2, 2), (0, 1)),
+          lambda np, x: x[[[1, 1]] * 2, [[0, 1]] * 2], real(2, 3), layouts=False),
     _view("Tensor.unfold", lambda torch, x: torch.Tensor.unfold(x, 1, 2, 1),
           lambda np, x: np.lib.stride_tricks.sliding_window_view(x, 2, 1), real(2, 4)),
     *(Sample(name, lambda torch, x, name=name, k=k: getattr(torch, name)(x, k), [real(2, 3, 4)],

@@ -7,7 +7,7 @@ import warnings
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.ops.attention import fused_attention, has_fused_attention
+from flambeau.ops.attention import attention, fused_attention, has_fused_attention, learns_nothing
 from flambeau.ops.linear import linear
 
 from .activation import softmax
@@ -40,11 +40,12 @@ def scaled_dot_product_attention(
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
-    if query.dtype is key.dtype is value.dtype and query.dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
-        mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
-        made = scaled_dot_product_attention(
-            query.float(), key.float(), value.float(), mask, dropout_p, is_causal, scale, enable_gqa)
-        return made.to(query.dtype)
+    if not (attn_mask is not None or is_causal or dropout_p or enable_gqa) and learns_nothing(query, key, value):
+        return attention(query, key, value, scale)
+    dtype = query.dtype
+    if dtype is key.dtype is value.dtype and dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
+        query, key, value = query.float(), key.float(), value.float()
+        attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
@@ -56,7 +57,7 @@ def scaled_dot_product_attention(
         weights = scores.softmax(-1)
     else:
         weights = _masked_softmax(scores, attn_mask)
-    return dropout(weights, dropout_p) @ value if dropout_p > 0 else weights @ value
+    return ((dropout(weights, dropout_p) if dropout_p > 0 else weights) @ value).to(dtype)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -117,7 +118,7 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | No
     if query.dim() not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
     batched = query.dim() == 3
-    kind = "batched 3-D" if batched else "unbatched 2-D"
+    kind = "batched (3-D)" if batched else "unbatched (2-D)"
     if key.dim() != query.dim() or value.dim() != query.dim():
         raise AssertionError(f"For {kind} `query`, expected `key` and `value` to be {query.dim()}-D but found {key.dim()}-D and "
                              f"{value.dim()}-D tensors respectively")  # fmt: skip
@@ -159,15 +160,29 @@ def multi_head_attention_forward(
     ``(N * num_heads, L, S)``.  Masks are bool (True is left out) or added to the scores.  Returns the output ``(L, N, E)`` and,
     with ``need_weights``, the weights ``(N, L, S)`` averaged over heads, or ``(N, num_heads, L, S)``.
     """
+    return attend_by_heads(**locals())
+
+
+def attend_by_heads(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool, key_padding_mask: Tensor | None,
+    need_weights: bool, attn_mask: Tensor | None, use_separate_proj_weight: bool, q_proj_weight: Tensor | None,
+    k_proj_weight: Tensor | None, v_proj_weight: Tensor | None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: bool = False, batch_first: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    """The same, with a choice of which dimension of a batch comes first."""
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+                           "`generate_square_subsequent_mask` to create this mask.")
     if not batched:
-        one_sequence = query is key is value
-        query = query.unsqueeze(1)
-        key, value = (query, query) if one_sequence else (key.unsqueeze(1), value.unsqueeze(1))
+        one_sequence, batch_first = query is key is value, True
+        query = query.unsqueeze(0)
+        key, value = (query, query) if one_sequence else (key.unsqueeze(0), value.unsqueeze(0))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    length, batch, size = query.shape
+    (batch, length) = query.shape[:2] if batch_first else query.shape[1::-1]
+    size = query.shape[2]
     if size != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
     if size % num_heads:
@@ -189,34 +204,36 @@ def multi_head_attention_forward(
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         q, k, v = _packed_projection(query, key, value, in_proj_weight, in_proj_bias)
     if attn_mask is not None:
-        attn_mask = _check_mask(attn_mask, (batch * num_heads, length, key.shape[0]))
-
-    added = 0  # positions that no input gave
-    if bias_k is not None and bias_v is not None:
-        k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
-        added += 1
-    q = _by_head(q, num_heads)
-    k = _by_head(k, num_heads) if static_k is None else static_k
-    v = _by_head(v, num_heads) if static_v is None else static_v
-    if add_zero_attn:
-        k, v = torch.cat([k, torch.zeros_like(k[:, :1])], 1), torch.cat([v, torch.zeros_like(v[:, :1])], 1)
-        added += 1
-    attn_mask = None if attn_mask is None else pad(attn_mask, (0, added))
+        attn_mask = _check_mask(attn_mask, (batch * num_heads, length, key.shape[1 if batch_first else 0]))
+        attn_mask = attn_mask.unflatten(0, (-1, num_heads if len(attn_mask) > 1 else 1))
     if padding is not None:
-        spread = pad(padding, (0, added)).unsqueeze(1).repeat_interleave(num_heads, 0)
-        attn_mask = spread if attn_mask is None else attn_mask + spread
+        for dim, expected in enumerate((batch, key.shape[1 if batch_first else 0])):
+            if padding.shape[dim] != expected:
+                raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {expected}, but got {padding.shape[dim]}")
+        padding = padding.unsqueeze(1).unsqueeze(1)
+        attn_mask = padding if attn_mask is None else attn_mask + padding
 
-    dropout_p = dropout_p if training else 0.0
+    q = _by_head(q, num_heads, batch_first)
+    k = _by_head(k, num_heads, batch_first) if static_k is None else static_k.unflatten(0, (batch, num_heads))
+    v = _by_head(v, num_heads, batch_first) if static_v is None else static_v.unflatten(0, (batch, num_heads))
+    known = k.shape[2]
+    if bias_k is not None and bias_v is not None:
+        k, v = (torch.cat([x, _by_head(more.expand(1, batch, -1), num_heads)], 2) for x, more in ((k, bias_k), (v, bias_v)))
+    if add_zero_attn:
+        k, v = (torch.cat([x, torch.zeros_like(x[:, :, :1])], 2) for x in (k, v))
+    attn_mask = None if attn_mask is None else pad(attn_mask, (0, k.shape[2] - known))  # nobody masks what no input gave
+
+    dropout_p, shares = dropout_p if training else 0.0, None
     if need_weights:
         output, shares = _with_weights(q, k, v, attn_mask, dropout_p)
-        shares = shares.reshape(batch, num_heads, length, -1)
         shares = shares.mean(1) if average_attn_weights else shares
     else:
-        output, shares = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal), None
-    output = linear(output.transpose(0, 1).reshape(length, batch, size), out_proj_weight, out_proj_bias)
+        output = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+    joined = output.permute(0, 2, 1, 3) if batch_first else output.permute(2, 0, 1, 3)
+    output = linear(joined.reshape(query.shape), out_proj_weight, out_proj_bias)
     if batched:
         return output, shares
-    return output.squeeze(1), None if shares is None else shares.squeeze(0)
+    return output.squeeze(0), None if shares is None else shares.squeeze(0)
 
 
 def _separate_projection(
@@ -227,13 +244,17 @@ def _separate_projection(
     for name, each in zip("qkv", weights, strict=True):
         if each is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+    for name, x, each in zip(("query", "key", "value"), (query, key, value), weights, strict=True):
+        expected = (query.shape[-1], x.shape[-1])
+        if each.shape != expected:
+            raise AssertionError(f"expecting {name} weights shape of {expected}, but got {each.shape}")
     biases = (None,) * 3 if bias is None else bias.chunk(3)
     return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
 
 
-def _by_head(x: Tensor, num_heads: int) -> Tensor:
-    """``(L, N, E) -> (N * num_heads, L, E / num_heads)``."""
-    return x.reshape(x.shape[0], x.shape[1] * num_heads, -1).transpose(0, 1)
+def _by_head(x: Tensor, num_heads: int, batch_first: bool = False) -> Tensor:
+    """``(L, N, E)``, or ``(N, L, E)``, as ``(N, num_heads, L, E / num_heads)``; the same memory."""
+    return x.unflatten(-1, (num_heads, -1)).permute((0, 2, 1, 3) if batch_first else (1, 2, 0, 3))
 
 
 def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float) -> tuple[Tensor, Tensor]:

@@ -99,6 +99,8 @@ def _flat_bags(
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.dim() != 1:
         raise ValueError("offsets has to be a 1D Tensor")
+    if include_last_offset and not offsets.numel():
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if offsets.numel():
         ops.check_offsets(offsets, input.size(0))
     return input, offsets, weights

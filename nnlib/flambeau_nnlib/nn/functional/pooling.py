@@ -11,6 +11,7 @@ from flambeau import Tensor, adaptive_avg_pool1d, avg_pool1d
 from flambeau.autograd.unfolding import gathered
 from flambeau.ops import adaptive_pooling
 from flambeau.ops import pooling as ops
+from flambeau.ops.conversion import in_format_of
 from flambeau.ops.pooling import avg_pool2d, avg_pool3d
 
 __all__ = [
@@ -63,6 +64,12 @@ def max_pool3d(
 # --- to a given size ----------------------------------------------------------------------------------------------
 
 
+def _sizes(input: Tensor, output_size: Any) -> Any:
+    if isinstance(output_size, (tuple, list)) and input.dim() <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    return output_size
+
+
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means of windows of ``(N, C, H, W)`` or ``(C, H, W)`` that share the image out: ``output_size`` of them.
 
@@ -72,12 +79,12 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
     torch.Size([1, 3, 2, 5])
     """
-    return adaptive_pooling.adaptive_avg_pool(2, input, output_size)
+    return adaptive_pooling.adaptive_avg_pool(2, input, _sizes(input, output_size))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`adaptive_avg_pool2d`."""
-    return adaptive_pooling.adaptive_avg_pool(3, input, output_size)
+    return adaptive_pooling.adaptive_avg_pool(3, input, _sizes(input, output_size))
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -90,12 +97,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
     With ``return_indices`` the result is ``(maxima, where in H * W they are)``.
     """
-    return adaptive_pooling.adaptive_max_pool(2, input, output_size, return_indices)
+    return adaptive_pooling.adaptive_max_pool(2, input, _sizes(input, output_size), return_indices)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`adaptive_max_pool2d`."""
-    return adaptive_pooling.adaptive_max_pool(3, input, output_size, return_indices)
+    return adaptive_pooling.adaptive_max_pool(3, input, _sizes(input, output_size), return_indices)
 
 
 # --- at random places ---------------------------------------------------------------------------------------------
@@ -223,7 +230,7 @@ def _unpool(
     ops.check_places(indices, size)
     lead = input.shape[:-n]
     made = input.new_zeros(*lead, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
-    return gathered(made.reshape(*lead, *size), f"MaxUnpool{n}DBackward0", (input,))
+    return gathered(in_format_of(made.reshape(*lead, *size), input), f"MaxUnpool{n}DBackward0", (input,))
 
 
 def max_unpool1d(

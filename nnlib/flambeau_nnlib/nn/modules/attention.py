@@ -5,8 +5,8 @@ from __future__ import annotations
 import flambeau as torch
 from flambeau import Tensor
 
-from .. import functional as F
 from .. import init
+from ..functional.attention import attend_by_heads
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
@@ -105,12 +105,12 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        swap = self.batch_first and query.dim() == 3
+        swap = self.training and self.batch_first and query.dim() == 3  # dropout goes through the output as it lies in memory
         if swap:
             is_self_attention = query is key is value
             query = query.transpose(0, 1)
             key, value = (query, query) if is_self_attention else (key.transpose(0, 1), value.transpose(0, 1))
-        output, weights = F.multi_head_attention_forward(
+        output, weights = attend_by_heads(
             query,
             key,
             value,
@@ -134,5 +134,6 @@ class MultiheadAttention(Module):
             v_proj_weight=self.v_proj_weight,
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
+            batch_first=self.batch_first and not swap,
         )
         return (output.transpose(0, 1) if swap else output), weights

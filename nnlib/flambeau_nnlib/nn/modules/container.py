@@ -334,7 +334,8 @@ class ParameterDict(Module):
     def _check_key(self, key: Any) -> str:
         if not isinstance(key, str):
             raise TypeError(
-                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}')."
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). "
+                "Open an issue on github if you need non-string keys."
             )
         return key
 

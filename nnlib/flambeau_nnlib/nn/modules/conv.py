@@ -275,7 +275,7 @@ class _ConvTransposeNd(_Convolution):
         extra = [size - low for size, low in zip(output_size, smallest, strict=True)]
         if any(not 0 <= more < stride for more, stride in zip(extra, self.stride, strict=True)):
             raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range "
+                f"requested an output size of {tuple(output_size)}, but valid sizes range "
                 f"from {smallest} to {largest} (for an input of {input.size()[2:]})"
             )
         return extra

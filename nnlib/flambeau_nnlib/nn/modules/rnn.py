@@ -237,7 +237,8 @@ class RNNBase(Module):
             return self._run_packed(input, state)
         name = type(self).__name__
         if input.dim() not in (2, 3):
-            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+            tensor = " tensor" if name == "RNN" else ""
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead")
         is_batched = input.dim() == 3
         if state is not None:
             self._check_state_dims(state, is_batched)

@@ -17,7 +17,10 @@ __all__ = ["flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_head
 def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
     if backend.name != "numpy":
         return None
+    from flambeau_backends.numpy.threads import follow
+
     from . import (  # noqa: F401  # each registers its own
+        attention,
         channels,
         convolution,
         dropping,
@@ -30,7 +33,9 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         sums,
     )
     from .choice import KERNELS
+    from .threads import set_num_threads
 
+    follow(set_num_threads)
     return KERNELS
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau_backends.numpy import kernels_conv
 
-from . import columns, onednn, winograd
+from . import columns, onednn, small_winograd, winograd
 from .choice import FLOAT, fast, is_dense
 
 Sizes = Sequence[int]
@@ -22,9 +22,11 @@ def _suits(groups: int, *arrays: Any) -> bool:
     return groups == 1 and arrays[0].ndim == 4 and is_dense(*arrays) and all(each.size for each in arrays) and onednn.available()
 
 
-def _by_winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> bool:
-    return (tuple(shape[2:]) == (3, 3) and max(stride) == max(dilation) == 1 and not kernels_conv._EXACT
-            and winograd.suits(input.shape, shape, size))  # fmt: skip
+def _winograd(input: Any, shape: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+    """The module with Winograd's way for such images, where it is likely to be the faster one."""
+    if tuple(shape[2:]) != (3, 3) or max(stride) > 1 or max(dilation) > 1 or kernels_conv._EXACT:
+        return None
+    return next((each for each in (winograd, small_winograd) if each.suits(input.shape, shape, size)), None)
 
 
 def _free(shape: Sizes) -> bool:
@@ -40,8 +42,8 @@ def convolution(
     if not _suits(groups, input, weight) or not (bias is None or is_dense(bias)):
         return None
     size = kernels_conv.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    if _by_winograd(input, weight.shape, size, stride, dilation):
-        return winograd.convolve(input, weight, bias, padding)
+    if way := _winograd(input, weight.shape, size, stride, dilation):
+        return way.convolve(input, weight, bias, padding)
     made = np.empty((len(input), len(weight), *size), FLOAT)
     return onednn.convolution(input, weight, bias, made, (tuple(stride), tuple(padding), tuple(dilation)), _free(weight.shape))
 
@@ -53,8 +55,8 @@ def convolution_weight(
 ) -> Any:  # fmt: skip
     if not _suits(groups, grad, input):
         return None
-    if _by_winograd(input, shape, grad.shape[2:], stride, dilation):
-        return winograd.weight_gradient(grad, input, padding)
+    if way := _winograd(input, shape, grad.shape[2:], stride, dilation):
+        return way.weight_gradient(grad, input, padding)
     if columns.suits_weight(len(input), shape, stride):
         return columns.weight_gradient(grad, input, shape, padding, dilation)
     geometry = (tuple(stride), tuple(padding), tuple(dilation))
@@ -68,10 +70,9 @@ def convolution_transposed(
 ) -> Any:  # fmt: skip
     if not _suits(groups, input, weight):
         return None
-    turned = weight.swapaxes(0, 1)
-    if max(padding) <= 2 and _by_winograd(input, turned.shape, size, stride, dilation):
-        flipped = np.ascontiguousarray(turned[:, :, ::-1, ::-1])
-        return winograd.convolve(input, flipped, bias, [2 - p for p in padding])
+    turned = (weight.shape[1], weight.shape[0], *weight.shape[2:])
+    if max(padding) <= 2 and (way := _winograd(input, turned, size, stride, dilation)):
+        return way.convolve_back(input, weight, bias, padding)
     if columns.suits(len(input), weight.shape, stride):
         made = columns.input_gradient(input, weight, size, padding, dilation)
     else:

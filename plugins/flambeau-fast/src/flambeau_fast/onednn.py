@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from . import threads
 from .choice import Declined
 
 __all__ = ["available", "convolution", "convolution_input", "convolution_weight", "copied", "gemm"]
@@ -84,9 +85,11 @@ def library() -> Library | None:
     try:
         files = distribution("onednn-cpu-gomp").files or []
         path = next(file.locate() for file in files if file.name == "libdnnl.so.3")
-        return Library(str(path))
+        found = Library(str(path))
     except (PackageNotFoundError, StopIteration, OSError, Declined):
         return None
+    threads.of_openmp()
+    return found
 
 
 def available() -> bool:

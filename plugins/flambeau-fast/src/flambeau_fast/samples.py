@@ -43,7 +43,7 @@ class _Draw:
 def calls(seed: int = 0) -> Iterator[Call]:
     """Calls with random shapes."""
     draw = _Draw(seed)
-    for family in (_elementwise, _in_place, _sums, _rows, _channels, _pooling, _matrices, _recurrent, _convolutions):
+    for family in (_elementwise, _in_place, _sums, _rows, _channels, _pooling, _matrices, _attention, _recurrent, _convolutions):
         yield from family(draw)
     yield Call("fused_dropout", (draw.normal(*draw.shape(1 << 13)), 0.9, Generator(seed)))
     yield Call("adam_step", tuple(np.abs(draw.normal(150, 150)) for _ in range(4)),
@@ -151,6 +151,14 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
     yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
 
 
+def _attention(draw: _Draw) -> Iterator[Call]:
+    batch, heads, length, other, size = (int(n) for n in draw.random.integers((2, 4, 20, 9, 30), (5, 9, 40, 40, 70)))
+    query, key = draw.normal(batch, heads, length, size), draw.normal(batch, heads, other, size)
+    yield Call("attention", (query, key, draw.normal(batch, heads, other, 11), 0.2))
+    packed = draw.normal(batch, length, 3, heads, size).transpose(2, 0, 3, 1, 4)
+    yield Call("attention", (*packed, 3.0))
+
+
 def _recurrent(draw: _Draw) -> Iterator[Call]:
     steps, batch, size = 20, *(int(n) for n in draw.random.integers(16, 40, 2))
     gates, weight = draw.normal(steps, batch, 4 * size), draw.normal(4 * size, size) / FLOAT.type(10)
@@ -165,11 +173,12 @@ def _recurrent(draw: _Draw) -> Iterator[Call]:
 
 
 def _convolutions(draw: _Draw) -> Iterator[Call]:
-    for kernel, stride, padding, space, few in ((3, 1, 1, (17, 22), False), (3, 1, 0, (19, 18), False), (3, 2, 1, (9, 12), False),
-                                                (1, 1, 0, (8, 7), False), (1, 2, 0, (9, 9), False), (5, 1, 2, (9, 8), False),
-                                                (5, 1, 0, (12, 9), True), (3, 1, 1, (7, 8), True)):  # fmt: skip
-        low, high = ((16, 8, 1), (70, 16, 40)) if few else ((2, 16, 16), (5, 80, 80))
-        batch, inputs, outputs = (int(n) for n in draw.random.integers(low, high))
+    some, few, many = ((2, 16, 16), (5, 80, 80)), ((16, 8, 1), (70, 16, 40)), ((4, 128, 128), (6, 140, 140))
+    for kernel, stride, padding, space, sizes in ((3, 1, 1, (17, 22), some), (3, 1, 0, (19, 18), some), (3, 2, 1, (9, 12), some),
+                                                  (1, 1, 0, (8, 7), some), (1, 2, 0, (9, 9), some), (5, 1, 2, (9, 8), some),
+                                                  (5, 1, 0, (12, 9), few), (3, 1, 1, (7, 8), few), (3, 1, 1, (7, 5), many),
+                                                  (3, 1, 0, (8, 9), many)):  # fmt: skip
+        batch, inputs, outputs = (int(n) for n in draw.random.integers(*sizes))
         x, weight = draw.normal(batch, inputs, *space), draw.normal(outputs, inputs, kernel, kernel)
         size = tuple((n + 2 * padding - kernel) // stride + 1 for n in space)
         g, bias = draw.normal(batch, outputs, *size), draw.normal(outputs)

@@ -23,6 +23,7 @@ Sizes = Sequence[int]
 
 _CACHE = 1 << 22  # bytes of transformed tiles at a time
 _WEIGHT2 = np.kron(plain._WEIGHT, plain._WEIGHT)
+_TURNED2 = np.ascontiguousarray(_WEIGHT2[:, ::-1])  # of windows upside down and back to front
 
 
 def suits(shape: Sizes, weight_shape: Sizes, size: Sizes) -> bool:
@@ -35,13 +36,10 @@ def _channels_last(images: Any) -> Any:
     return onednn.copied(turned, np.empty(turned.shape, FLOAT))
 
 
-def _channels_second(images: Any) -> Any:
-    turned = images.transpose(0, 3, 1, 2)
-    return onednn.copied(turned, np.empty(turned.shape, FLOAT))
-
-
 def _chunks(batch: int, tiles: int, channels: int) -> Iterator[slice]:
-    step = max(1, _CACHE // (144 * tiles * channels))
+    """Slices of about the same length."""
+    count = -(-144 * batch * tiles * channels // _CACHE)
+    step = -(-batch // count)
     return (slice(start, min(start + step, batch)) for start in range(0, batch, step))
 
 
@@ -51,12 +49,23 @@ def _room(tiles: int, channels: int) -> Any:
 
 def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
     """The convolution of stride 1 with a weight ``(outputs, channels, 3, 3)``."""
-    (outputs, channels), gemm = weight.shape[:2], onednn.gemm()
+    turned = weight.swapaxes(0, 1)
+    return _convolve(input, onednn.copied(turned, np.empty(turned.shape, FLOAT)), _WEIGHT2, bias, padding)
+
+
+def convolve_back(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
+    """Its transpose, from the outputs to the channels."""
+    return _convolve(input, weight, _TURNED2, bias, [2 - each for each in padding])
+
+
+def _convolve(input: Any, weight: Any, transform: Any, bias: Any, padding: Sizes) -> Any:
+    """``weight`` is ``(channels, outputs, 3, 3)``."""
+    (channels, outputs), gemm = weight.shape[:2], onednn.gemm()
     images = _channels_last(input)
     height, width = (n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True))
     down, right = -(-height // 4), -(-width // 4)
-    weights = np.empty((36, outputs, channels), FLOAT)
-    products.product(gemm, weights.reshape(36, -1), _WEIGHT2, False, weight.reshape(-1, 9), True)
+    weights = np.empty((36, channels, outputs), FLOAT)
+    products.product(gemm, weights.reshape(36, -1), transform, False, weight.reshape(-1, 9), True)
     made = np.empty((len(input), height, width, outputs), FLOAT)
     offset = np.zeros(outputs, FLOAT) if bias is None else np.ascontiguousarray(bias)
     tiles = results = _room(0, 0)
@@ -64,9 +73,10 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
         if len(images[chunk]) * down * right != tiles.shape[1]:
             tiles, results = (_room(len(images[chunk]) * down * right, each) for each in (channels, outputs))
         loops.input_tiles(tiles, images[chunk], down, right, *padding)
-        products.products(gemm, results, tiles, False, weights, True)
+        products.products(gemm, results, tiles, False, weights, False)
         loops.results(made[chunk], results, offset, down, right)
-    return _channels_second(made)
+    turned = made.transpose(0, 3, 1, 2)
+    return onednn.copied(turned, np.empty(turned.shape, FLOAT))
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:

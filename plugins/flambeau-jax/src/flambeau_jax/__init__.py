@@ -25,13 +25,18 @@ if jax.config.jax_compilation_cache_dir is None:  # small programs, many of them
 
 
 class _New:
-    """``jax.numpy`` with new arrays from NumPy: XLA would compile a program for each shape."""
+    """``jax.numpy`` with new arrays from NumPy: for JAX to fill them, XLA would compile a program for each shape."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(jnp, name)
+        found = getattr(jnp, name)
+        if name in ("arange", "empty", "eye", "full", "linspace", "ones", "zeros"):
+            make = getattr(numpy, name)
 
-    for _name in ("arange", "empty", "eye", "full", "linspace", "ones", "zeros"):
-        locals()[_name] = staticmethod(lambda *args, _make=getattr(numpy, _name), **kwargs: jax.device_put(_make(*args, **kwargs)))
+            def found(*args: Any, **kwargs: Any) -> Any:
+                return jax.device_put(make(*args, **kwargs))
+
+        setattr(self, name, found)
+        return found
 
 
 _NEW = _New()

@@ -73,20 +73,10 @@ class Compiled:
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
         self.function = function
         self.is_traced: Callable[[type], bool] | None = _is_array_or_number
-
-        def program(fixed: tuple[Any, ...], structure: Any, traced: list[Any]) -> Any:
-            values = iter(traced)
-            leaves = [next(values) if each is _TRACED else slice(*each) if type(each) is _Slice else each for each in fixed]
-            args, kwargs = jax.tree_util.tree_unflatten(structure, leaves)
-            return function(*args, **kwargs)
-
-        program.__name__ = name  # for JAX's logs
-        self.programs = {  # by whether the arrays are few
-            True: jax.jit(program, static_argnums=(0, 1), compiler_options=_unoptimized()),
-            False: jax.jit(program, static_argnums=(0, 1)),
-        }
+        self.programs: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         is_traced = self.is_traced
@@ -96,17 +86,37 @@ class Compiled:
         leaves, structure = jax.tree_util.tree_flatten((given, kwargs))
         fixed: list[Any] = []
         traced: list[Any] = []
+        kinds: list[Any] = []
         for each in leaves:
             if is_traced(type(each)):
                 traced.append(each)
                 fixed.append(_TRACED)
+                kinds.append(each.aval if isinstance(each, jax.Array) else getattr(each, "dtype", None))
+                kinds.append(getattr(each, "shape", None))
             else:
                 fixed.append(_Slice(each.start, each.stop, each.step) if type(each) is slice else each)
-        if any([isinstance(each, jax.core.Tracer) for each in traced]):
+        if any(isinstance(each, jax.core.Tracer) for each in traced):
             return self.function(*given, **kwargs)  # a part of a program
-        try:
-            return self.programs[_are_few(traced)](tuple(fixed), structure, traced)
-        except _NEEDS_VALUES:
-            numbers = any(isinstance(each, (float, complex)) for each in traced)
-            self.is_traced = _is_array if numbers and is_traced is _is_array_or_number else None
-        return self(*args, **kwargs)
+        key = structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # types, because True == 1 == 1.0
+        program = self.programs.get(key)
+        if program is None:
+            try:
+                program = self.programs[key] = self._compile(fixed, structure, traced)
+            except _NEEDS_VALUES:
+                numbers = any(isinstance(each, (float, complex)) for each in traced)
+                self.is_traced = _is_array if numbers and is_traced is _is_array_or_number else None
+                return self(*args, **kwargs)
+        return program(traced)
+
+    def _compile(self, fixed: list[Any], structure: Any, traced: list[Any]) -> Callable[..., Any]:
+        """The program alone: what JAX keeps of one that it has traced itself slows all later compilations down."""
+
+        def program(traced: list[Any]) -> Any:
+            values = iter(traced)
+            leaves = [next(values) if each is _TRACED else slice(*each) if type(each) is _Slice else each for each in fixed]
+            args, kwargs = jax.tree_util.tree_unflatten(structure, leaves)
+            return self.function(*args, **kwargs)
+
+        program.__name__ = self.name  # for JAX's logs
+        options = _unoptimized() if _are_few(traced) else None
+        return jax.jit(program, compiler_options=options).lower(traced).compile()

@@ -9,11 +9,12 @@ from typing import Any
 import jax.numpy as jnp
 
 from .compiled import Compiled
+from .convolution import CONVOLUTIONS
 from .indices import Block, block_of, check_bounds, has_arrays, is_mask, places
 
 __all__ = ["KERNELS", "cast"]
 
-KERNELS: dict[str, Callable[..., Any]] = {}
+KERNELS: dict[str, Callable[..., Any]] = {**CONVOLUTIONS}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +31,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 @compiled
 def cast(input: Any, dtype: Any) -> Any:
     """The array in another dtype; the real part, where that is for real numbers."""
-    real = jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating) and dtype != bool
+    real = jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.bool_)
     return (input.real if real else input).astype(dtype)
 
 
@@ -51,6 +52,24 @@ def view(input: Any, shape: tuple[int, ...]) -> Any:
 
 
 KERNELS["squeeze"] = KERNELS["reshape"] = view
+
+
+# --- copies of what nobody can write to ---------------------------------------------------------------------------
+
+
+@kernel
+def clone(input: Any, memory_format: Any = None) -> Any:
+    return input
+
+
+@kernel
+def contiguous(input: Any) -> Any:
+    return input
+
+
+@kernel
+def copied(input: Any, src: Any) -> Any:
+    return src
 
 
 # --- joining ------------------------------------------------------------------------------------------------------

@@ -10,19 +10,35 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 from numba.core import event
+from numba.core.codegen import get_host_cpu_features
 
-__all__ = ["compiled", "inlined", "loop"]
+from .. import threads
+
+__all__ = ["compiled", "compiled_for", "inlined", "loop"]
 
 if numba.config.THREADING_LAYER == "default":
     numba.config.THREADING_LAYER = "threadsafe"  # numba's own scheduler ends the process where two threads come at once
+
+if numba.config.CPU_FEATURES is None and llvm.get_host_cpu_features().get("avx512f"):
+    numba.config.CPU_FEATURES = get_host_cpu_features() + ",-prefer-256-bit"  # LLVM's choice, for processors of long ago
+
+threads.of_numba()
 
 # Sums may be taken in any order, and a product and a sum in one instruction.  NaN and infinities are as they should be.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
 
 compiled = numba.njit(parallel=True, cache=True, **_OPTIONS)
 loop = numba.njit(cache=True, **_OPTIONS)
+
+
+def compiled_for(signature: Any) -> Callable[..., Any]:
+    """As ``compiled``, for arguments of these types alone: for arrays in several layouts, once."""
+    return numba.njit(signature, parallel=True, cache=True, **_OPTIONS)
+
+
 inlined: Callable[..., Any] = numba.njit(**_OPTIONS)
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from numba import prange
 
 from . import compiled, inlined
-from .scalar import exp, f32, from_ordered_bits, ordered_bits
+from .scalar import exp_below, f32, from_ordered_bits, ordered_bits
 
 # --- softmax ---
 
 
 @inlined
-def _largest(row):
+def largest(row):
     """The largest element; NaN, where there is one."""
     most = ordered_bits(row[0])
     for j in range(len(row)):
@@ -28,7 +28,7 @@ def _largest(row):
 def _sum_of_exponentials(row, shift):
     total = f32(0)
     for j in range(len(row)):
-        total += exp(row[j] - shift)
+        total += exp_below(row[j] - shift)
     return total
 
 
@@ -36,9 +36,9 @@ def _sum_of_exponentials(row, shift):
 def softmax(out, x):
     for i in prange(len(x)):
         row, made = x[i], out[i]
-        shift, total = _largest(row), f32(0)
+        shift, total = largest(row), f32(0)
         for j in range(len(row)):
-            made[j] = exp(row[j] - shift)
+            made[j] = exp_below(row[j] - shift)
             total += made[j]
         scale = f32(1) / total
         for j in range(len(row)):
@@ -49,7 +49,7 @@ def softmax(out, x):
 def log_softmax(out, x):
     for i in prange(len(x)):
         row, made = x[i], out[i]
-        shift = _largest(row)
+        shift = largest(row)
         rest = np.log(_sum_of_exponentials(row, shift))
         for j in range(len(row)):
             made[j] = row[j] - shift - rest
@@ -59,7 +59,7 @@ def log_softmax(out, x):
 def log_sum_exp(out, x):
     for i in prange(len(x)):
         row = x[i]
-        shift = _largest(row)
+        shift = largest(row)
         out[i] = shift + np.log(_sum_of_exponentials(row, shift))
 
 
@@ -80,7 +80,7 @@ def log_softmax_backward(made, g, out):
         for j in range(out.shape[1]):
             total += g[i, j]
         for j in range(out.shape[1]):
-            made[i, j] = g[i, j] - exp(out[i, j]) * total
+            made[i, j] = g[i, j] - exp_below(out[i, j]) * total
 
 
 @compiled
@@ -88,7 +88,7 @@ def cross_entropy_backward(made, x, log_sum, target, slopes):
     for i in prange(len(x)):
         shift, slope = log_sum[i], slopes[i]
         for j in range(x.shape[1]):
-            made[i, j] = exp(x[i, j] - shift) * slope
+            made[i, j] = exp_below(x[i, j] - shift) * slope
         made[i, target[i]] -= slope
 
 

@@ -14,6 +14,7 @@ f32 = np.float32
 
 _LOG2_E = f32(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = f32(0.693359375), f32(-2.12194440e-4)
+_LEAST_LOG = f32(-87.0)  # of a number that is not denormal
 _TANH_IS_ONE = f32(7.90531110763549805)
 _SQRT_HALF = f32(0.7071067811865476)
 _DENSITY = f32(0.3989422804014327)  # of the normal distribution at 0
@@ -26,10 +27,8 @@ def power_of_two(k):
 
 
 @inlined
-def exp(x):
-    """To 1 ulp (Moshier's Cephes polynomial); infinite and denormal results are right, and NaN stays."""
-    x = f32(128) if x > f32(128) else (f32(-128) if x < f32(-128) else x)
-    k = np.floor(x * _LOG2_E + f32(0.5))
+def _exp_of_rest(x, k):
+    """``exp(x - k * log(2))``, for ``k`` that leaves little of ``x`` (Moshier's Cephes polynomial)."""
     r = x - k * _LN2_HIGH
     r = r - k * _LN2_LOW
     p = f32(1.9875691500e-4)
@@ -38,10 +37,26 @@ def exp(x):
     p = p * r + f32(4.1665795894e-2)
     p = p * r + f32(1.6666665459e-1)
     p = p * r + f32(5.0000001201e-1)
-    p = p * (r * r) + r + f32(1)
+    return p * (r * r) + r + f32(1)
+
+
+@inlined
+def exp(x):
+    """To 1 ulp; infinite and denormal results are right, and NaN stays."""
+    x = f32(128) if x > f32(128) else (f32(-128) if x < f32(-128) else x)
+    k = np.floor(x * _LOG2_E + f32(0.5))
     whole = np.int32(k)
     half = whole >> np.int32(1)
-    return p * power_of_two(half) * power_of_two(whole - half)
+    return _exp_of_rest(x, k) * power_of_two(half) * power_of_two(whole - half)
+
+
+@inlined
+def exp_below(x):
+    """The same for ``x`` up to 88, with 0 for denormal results: as what has its row's maximum subtracted needs it."""
+    bounded = _LEAST_LOG if x < _LEAST_LOG else x
+    k = np.floor(bounded * _LOG2_E + f32(0.5))
+    bits = f32(_exp_of_rest(bounded, k)).view(np.int32) + (np.int32(k) << np.int32(23))
+    return f32(0) if x < _LEAST_LOG else np.int32(bits).view(np.float32)
 
 
 @inlined

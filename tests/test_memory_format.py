@@ -1,0 +1,100 @@
+"""In which order results lie in memory, and whose memory it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+
+F = torch.nn.functional
+LAST = torch.channels_last
+
+
+def image(*shape):
+    return torch.tensor(np.random.default_rng(0).standard_normal(shape or (2, 4, 6, 6)), dtype=torch.float32)
+
+
+ON_IMAGES = {
+    "relu": F.relu, "dropout": F.dropout, "add": lambda x: x + 1, "compare": lambda x: x > 1,
+    "glu": lambda x: F.glu(x, 1), "batch_norm": lambda x: F.batch_norm(x, torch.zeros(4), torch.ones(4)),
+    "group_norm": lambda x: F.group_norm(x, 2), "constant pad": lambda x: F.pad(x, (1, 1, 1, 1)),
+    "crop": lambda x: F.pad(x, (-1, 0)), "reflect": lambda x: F.pad(x, (1, 1, 1, 1), "reflect"),
+    "replicate": lambda x: F.pad(x, (1, 1, 1, 1), "replicate"), "pixel_shuffle": lambda x: F.pixel_shuffle(torch.cat([x, x], 1), 2),
+    "pixel_unshuffle": lambda x: F.pixel_unshuffle(x, 2), "channel_shuffle": lambda x: F.channel_shuffle(x, 2),
+    "nearest": lambda x: F.interpolate(x, scale_factor=2), "cubic": lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"),
+    "max_pool2d": lambda x: F.max_pool2d(x, 3, 1, 1), "where its maxima are": lambda x: F.max_pool2d(x, 2, return_indices=True)[1],
+    "avg_pool2d": lambda x: F.avg_pool2d(x, 3, 1, 1), "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 5),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, 5), "conv2d": lambda x: F.conv2d(x, image(3, 4, 3, 3)),
+    "max_unpool2d": lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2), "cat": lambda x: torch.cat([x, x], 1),
+    "clone": torch.clone, "to": lambda x: x.to(torch.float64), "zeros_like": torch.zeros_like, "rand_like": torch.rand_like,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ON_IMAGES)
+def test_channels_last_is_kept(name):
+    x = image()
+    torch.manual_seed(0)
+    made = ON_IMAGES[name](x.contiguous(memory_format=LAST))
+    assert made.is_contiguous(memory_format=LAST) and not made.is_contiguous()
+    torch.manual_seed(0)
+    plain = ON_IMAGES[name](x)
+    assert plain.is_contiguous()
+    if name not in ("dropout", "rand_like"):  # the draws are in the order of memory
+        torch.testing.assert_close(made, plain)
+
+
+def test_empty_in_channels_last():
+    made = torch.empty(2, 3, 4, 5, memory_format=LAST)
+    assert made.stride() == (60, 1, 15, 3)
+
+
+TURNED = {
+    "cat": lambda x: torch.cat([x, x], 1), "stack": lambda x: torch.stack([x, x]), "sum": lambda x: x.sum(0),
+    "mean": lambda x: x.mean(1), "prod": lambda x: x.prod(0), "cumsum": lambda x: x.cumsum(1), "tril": torch.tril,
+    "masked_fill": lambda x: x.masked_fill(x > 0, 0.0), "logsumexp": lambda x: x.logsumexp(0), "logsigmoid": F.logsigmoid,
+    "circular": lambda x: F.pad(x, (1, 1), "circular"), "roll": lambda x: x.roll(1, 1), "matmul": lambda x: x @ torch.ones(3, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_results_of_turned_tensors_can_be_viewed(name):
+    x = image(2, 3, 4).transpose(1, 2)
+    made = TURNED[name](x)
+    assert made.is_contiguous() and torch.equal(made.view(-1), TURNED[name](x.contiguous()).view(-1))
+
+
+@pytest.mark.parametrize("layout", [lambda x: x, lambda x: x.transpose(2, 3), lambda x: x.contiguous(memory_format=LAST)])
+def test_gradients_lie_in_memory_as_their_leaves_do(layout):
+    for use in (lambda x: x.sum(), lambda x: x.transpose(0, 3).exp().sum(), lambda x: (x.permute(1, 0, 2, 3) * image(4, 2, 6, 6)).sum()):
+        x = layout(image()).detach().requires_grad_()
+        use(x).backward()
+        assert x.grad.stride() == x.stride()
+        use(x).backward()
+        assert x.grad.stride() == x.stride()
+
+
+COPIES = {
+    "pad by nothing": lambda x: F.pad(x, (0, 0)), "crop": lambda x: F.pad(x, (-1, 0, 0, -1)), "reflect": lambda x: F.pad(x, (0, 0), "reflect"),
+    "circular": lambda x: F.pad(x, (0, -1), "circular"), "replicate": lambda x: F.pad(x, (0, 0), "replicate"),
+    "ZeroPad2d": torch.nn.ZeroPad2d(0), "pixel_shuffle": lambda x: F.pixel_shuffle(x, 1), "channel_shuffle": lambda x: F.channel_shuffle(x, 1),
+    "pixel_unshuffle": lambda x: F.pixel_unshuffle(x, 1), "max_pool1d": lambda x: F.max_pool1d(x, 1), "flip": lambda x: x.flip(()),
+    "interpolate": lambda x: F.interpolate(x, scale_factor=1), "repeat": lambda x: x.repeat(1, 1, 1), "cat": lambda x: torch.cat([x]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_results_that_are_no_views(name):
+    x = image(2, 4, 6)
+    before = x.clone()
+    COPIES[name](x).add_(1)
+    assert torch.equal(x, before)
+
+
+def test_expansions_that_repeat_nothing_can_be_written_to():
+    x = torch.zeros(3)
+    x.expand(1, 3)[0, 1] = 5
+    x.expand_as(x).add_(1)
+    assert x.tolist() == [1, 6, 1] and torch.broadcast_to(x, (3,)).data_ptr() == x.data_ptr()
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        x.expand(2, 3).add_(1)

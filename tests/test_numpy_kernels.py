@@ -82,7 +82,7 @@ def test_winograd(batch, channels, outputs, height, width, padding):
     x, w = normal(batch, channels, height, width, dtype=np.float32), normal(outputs, channels, 3, 3, seed=1, dtype=np.float32)
     geometry = (1, 1), (padding, padding), (1, 1), 1
     wanted = OPS["convolution"].forward(np, x, w, None, *geometry)
-    np.testing.assert_allclose(winograd.convolve(x, w, (padding, padding)), wanted, 0, 1e-4 * abs(wanted).max())
+    np.testing.assert_allclose(winograd.convolve(x, w, None, (padding, padding)), wanted, 0, 1e-4 * abs(wanted).max())
     slopes = normal(*wanted.shape, seed=2, dtype=np.float32)
     wanted = OPS["convolution_weight"].forward(np, slopes, x, w.shape, *geometry)
     np.testing.assert_allclose(winograd.weight_gradient(slopes, x, (padding, padding)), wanted, 0, 1e-4 * abs(wanted).max())

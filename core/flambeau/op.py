@@ -703,7 +703,7 @@ def are_of_one_kind(tensors: Any) -> bool:
     if type(tensors) not in (list, tuple) or not tensors or type(tensors[0]) not in FAST:
         return False
     kind = tensors[0]._kind
-    for each in tensors:  # faster than all() of a generator
+    for each in tensors:  # noqa: SIM110 (faster than all() of a generator)
         if type(each) not in FAST or each._kind is not kind:
             return False
     return True

@@ -139,8 +139,8 @@ def _resize(out: Tensor, result: Tensor, row_major: bool) -> None:
     if out.numel():
         warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
                       f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-                      "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
-                      "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=5)  # fmt: skip
+                      "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+                      "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=5)  # fmt: skip
     out.resize_(result.shape)
     if not row_major and not result.is_contiguous() and _is_dense(result):
         out.as_strided_(result.shape, result.stride())

@@ -348,11 +348,12 @@ def names_in(schema):
 
 
 def check_names(function, their_function, path, names, given, their_given):
-    (input, args, kwargs), (their_input, their_args, their_kwargs) = given, their_given
+    (input, args, kwargs), their_kwargs = given, their_given[2]
     by_name, their_by_name = (dict(zip(names, (each[0], *each[1]), strict=False)) for each in (given, their_given))
     if len(by_name) <= len(args) or by_name.keys() & kwargs or raised(lambda: called(ours, function, input, args, kwargs)):
         return
-    for name, other in [("", ""), *((name, other) for name in {**by_name, **kwargs} for other in NUMPY_NAMES.get(name, ()))]:
+    renamed = [(each, other) for each in {**by_name, **kwargs} for other in NUMPY_NAMES.get(each, ())]
+    for name, other in [("", ""), *renamed]:
         calls = []
         for named, options in ((by_name, kwargs), (their_by_name, their_kwargs)):
             named = {other if each == name else each: value for each, value in {**named, **options}.items()}

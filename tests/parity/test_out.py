@@ -72,7 +72,7 @@ EXCEPTIONS = {
     "requiring grad": NOT_DIFFERENTIABLE_THERE | BY_ROUTINE,
     **{dtype: BY_ARGUMENTS | BY_SHAPE | {"lu"} for dtype in ("float32", "float64", "int64", "complex64", "bool", "float16")},
 }  # fmt: skip
-EXCEPTIONS |= {place: BY_SHAPE for place in ("a list", "one for several")}
+EXCEPTIONS |= dict.fromkeys(("a list", "one for several"), BY_SHAPE)
 UP_TO_SIGN = {"svd", "linalg.svd", "linalg.eigh", "linalg.eig", "qr", "linalg.qr", "linalg.lobpcg"}
 
 

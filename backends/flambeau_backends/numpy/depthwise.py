@@ -6,24 +6,33 @@ at the ends of the rows is cut away.  With a stride, or several outputs for a ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
-__all__ = ["convolve", "spread", "weight_gradient"]
+from .threads import parts, share
+from .windows import Geometry, Sizes, inside, padded, padded_size, spots, total
 
-Sizes = Sequence[int]
+__all__ = ["convolve", "spread", "suits", "weight_gradient"]
 
 _CACHE = 1 << 15  # elements that are worked on at a time
 
 
-def _places(places: Sizes, space: Sizes, dilation: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
+def suits(g: Geometry) -> bool:
+    return g.groups > 1 and g.shape[1] == 1
+
+
+def _parts(images: Any, g: Geometry) -> list[slice]:
+    return parts(len(images), _CACHE * len(images) // max(images.size, 1), g.batch * g.elements)
+
+
+def _places(g: Geometry, space: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
     """Every place in the window, and how far along flat memory of images of shape ``space`` it shifts."""
-    steps = [prod(space[dim + 1 :]) * d for dim, d in enumerate(dilation)]
-    for place in product(*map(range, places)):
+    steps = [prod(space[dim + 1 :]) * d for dim, d in enumerate(g.dilation)]
+    for place in product(*map(range, g.places)):
         yield place, sum(p * step for p, step in zip(place, steps, strict=True))
 
 
@@ -31,13 +40,9 @@ def _flat(array: Any) -> Any:
     return array.reshape(*array.shape[:2], prod(array.shape[2:]))
 
 
-def _chunks(images: Any) -> Iterator[slice]:
-    step = max(1, _CACHE * len(images) // max(images.size, 1))
-    return (slice(start, start + step) for start in range(0, len(images), step))
-
-
-def _is_plain(weight_shape: Sizes, stride: Sizes, groups: int) -> bool:
-    return max(stride) == 1 and weight_shape[0] == groups
+def _shifts(g: Geometry) -> bool:
+    """Whether shifting whole images is enough."""
+    return max(g.stride) == 1 and g.shape[0] == g.groups
 
 
 def _in_long_rows(array: Any, space: Sizes) -> Any:
@@ -47,83 +52,105 @@ def _in_long_rows(array: Any, space: Sizes) -> Any:
     return made
 
 
-def _spots(place: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Any, ...]:
-    steps = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, size, stride, dilation, strict=True))
-    return (..., *steps)
-
-
-def _scales(weight: Any, groups: int, place: Sizes) -> Any:
+def _scales(weight: Any, g: Geometry, place: Sizes) -> Any:
     """One place of the weights, in the shape that scales ``(image, group, output of the group, *space)``."""
-    return weight[(slice(None), 0, *place)].reshape(groups, -1, *(1,) * len(place))
+    return weight[(slice(None), 0, *place)].reshape(g.groups, -1, *(1,) * len(place))
+
+
+def _outputs(array: Any, g: Geometry) -> Any:
+    """``(image, group, output of the group, *space)``."""
+    return array.reshape(len(array), g.groups, g.shape[0] // g.groups, *array.shape[2:])
 
 
 # --- forward ------------------------------------------------------------------------------------------------------
 
 
-def convolve(padded: Any, weight: Any, size: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    """The convolution of a padded input."""
-    if not _is_plain(weight.shape, stride, groups):
-        return _convolve_windows(padded, weight, size, stride, dilation, groups)
-    space = padded.shape[2:]
-    made = np.zeros((*padded.shape[:2], size[0], *space[1:]), padded.dtype)
-    images, target = _flat(padded), _flat(made)
-    for chunk in _chunks(images):
-        for place, shift in _places(weight.shape[2:], space, dilation):
-            length = min(target.shape[2], images.shape[2] - shift)
-            target[chunk, :, :length] += images[chunk, :, shift : shift + length] * weight[(slice(None), 0, *place, None)]
-    return np.ascontiguousarray(made[(..., *(slice(0, n) for n in size))])
+def convolve(input: Any, weight: Any, bias: Any, g: Geometry) -> Any:
+    made = np.empty((len(input), g.shape[0], *g.size), input.dtype)
+
+    def compute(part: slice) -> None:
+        made[part] = (_convolve_shifted if _shifts(g) else _convolve_windows)(padded(input[part], g.padding), weight, g)
+        if bias is not None:
+            made[part] += bias
+
+    share(compute, _parts(input, g))
+    return made
 
 
-def _convolve_windows(padded: Any, weight: Any, size: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    images = padded[:, :, None]
-    made = np.zeros((len(padded), groups, len(weight) // groups, *size), padded.dtype)
-    for chunk in _chunks(padded):
-        for place in product(*map(range, weight.shape[2:])):
-            made[chunk] += images[chunk][_spots(place, size, stride, dilation)] * _scales(weight, groups, place)
-    return made.reshape(len(padded), len(weight), *size)
+def _convolve_shifted(images: Any, weight: Any, g: Geometry) -> Any:
+    space = images.shape[2:]
+    made = np.zeros((*images.shape[:2], g.size[0], *space[1:]), images.dtype)
+    images, target = _flat(images), _flat(made)
+    for place, shift in _places(g, space):
+        length = min(target.shape[2], images.shape[2] - shift)
+        target[:, :, :length] += images[:, :, shift : shift + length] * weight[(slice(None), 0, *place, None)]
+    return made[(..., *(slice(0, n) for n in g.size))]
+
+
+def _convolve_windows(images: Any, weight: Any, g: Geometry) -> Any:
+    images = images[:, :, None]
+    made = np.zeros((len(images), g.groups, g.shape[0] // g.groups, *g.size), images.dtype)
+    for place in product(*map(range, g.places)):
+        made += images[spots(place, g)] * _scales(weight, g, place)
+    return made.reshape(len(images), g.shape[0], *g.size)
 
 
 # --- gradients ----------------------------------------------------------------------------------------------------
 
 
-def spread(grad: Any, weight: Any, space: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    """The gradient of the padded input, whose shape is ``space``."""
-    made = np.zeros((len(grad), groups, *space), grad.dtype)
-    if not _is_plain(weight.shape, stride, groups):
-        _spread_windows(made, grad, weight, stride, dilation, groups)
-        return made
-    slopes, target = _flat(_in_long_rows(grad, space)), _flat(made)
-    for chunk in _chunks(target):
-        for place, shift in _places(weight.shape[2:], space, dilation):
-            length = min(slopes.shape[2], target.shape[2] - shift)
-            target[chunk, :, shift : shift + length] += slopes[chunk, :, :length] * weight[(slice(None), 0, *place, None)]
+def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
+    """The gradient of the input, whose space is ``space``, given that of the result."""
+    made = np.empty((len(grad), g.groups, *space), grad.dtype)
+
+    def compute(part: slice) -> None:
+        whole = np.zeros((len(made[part]), g.groups, *padded_size(space, g.padding)), grad.dtype)
+        (_spread_shifted if _shifts(g) else _spread_windows)(whole, grad[part], weight, g)
+        made[part] = whole[inside(space, g.padding)]
+        if bias is not None:
+            made[part] += bias
+
+    share(compute, _parts(made, g))
     return made
 
 
-def _spread_windows(target: Any, grad: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int) -> None:
-    size = grad.shape[2:]
-    slopes = grad.reshape(len(grad), groups, len(weight) // groups, *size)
-    for chunk in _chunks(grad):
-        for place in product(*map(range, weight.shape[2:])):
-            target[chunk][_spots(place, size, stride, dilation)] += (slopes[chunk] * _scales(weight, groups, place)).sum(2)
+def _spread_shifted(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
+    space = target.shape[2:]
+    slopes, target = _flat(_in_long_rows(grad, space)), _flat(target)
+    for place, shift in _places(g, space):
+        length = min(slopes.shape[2], target.shape[2] - shift)
+        target[:, :, shift : shift + length] += slopes[:, :, :length] * weight[(slice(None), 0, *place, None)]
 
 
-def weight_gradient(grad: Any, padded: Any, shape: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
+def _spread_windows(target: Any, grad: Any, weight: Any, g: Geometry) -> None:
+    slopes = _outputs(grad, g)
+    for place in product(*map(range, g.places)):
+        target[spots(place, g)] += (slopes * _scales(weight, g, place)).sum(2)
+
+
+def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
     """The gradient of the weight, given that of the result."""
-    size, space = grad.shape[2:], padded.shape[2:]
-    made = np.zeros((groups, shape[0] // groups, *shape[2:]), grad.dtype)
-    grad = grad.conj()  # as vecdot does again
-    if _is_plain(shape, stride, groups):
-        slopes, images = _flat(_in_long_rows(grad, space)), _flat(padded)
-        for chunk in _chunks(images):
-            for place, shift in _places(shape[2:], space, dilation):
-                length = min(slopes.shape[2], images.shape[2] - shift)
-                products = np.vecdot(slopes[chunk, :, :length], images[chunk, :, shift : shift + length])
-                made[(slice(None), 0, *place)] += products.sum(0)
-        return made.reshape(shape)
-    windows = grad.reshape(len(grad), groups, shape[0] // groups, prod(size))
-    for chunk in _chunks(grad):
-        for place in product(*map(range, shape[2:])):
-            seen = padded[chunk][_spots(place, size, stride, dilation)]
-            made[(..., *place)] += np.vecdot(windows[chunk], _flat(seen)[:, :, None]).sum(0)
-    return made.reshape(shape)
+
+    def compute(part: slice) -> Any:
+        slopes, images = grad[part].conj(), padded(input[part], g.padding)  # vecdot conjugates, too
+        return (_slopes_shifted if _shifts(g) else _slopes_of_windows)(slopes, images, g)
+
+    return total(share(compute, _parts(input, g))).reshape(g.shape)
+
+
+def _slopes_shifted(grad: Any, images: Any, g: Geometry) -> Any:
+    space = images.shape[2:]
+    made = np.empty((g.groups, *g.places), grad.dtype)
+    slopes, images = _flat(_in_long_rows(grad, space)), _flat(images)
+    for place, shift in _places(g, space):
+        length = min(slopes.shape[2], images.shape[2] - shift)
+        made[(slice(None), *place)] = np.vecdot(slopes[:, :, :length], images[:, :, shift : shift + length]).sum(0)
+    return made
+
+
+def _slopes_of_windows(grad: Any, images: Any, g: Geometry) -> Any:
+    made = np.empty((g.groups, g.shape[0] // g.groups, *g.places), grad.dtype)
+    windows = _outputs(grad, g).reshape(len(grad), *made.shape[:2], -1)
+    for place in product(*map(range, g.places)):
+        seen = _flat(images[spots(place, g)])
+        made[(..., *place)] = np.vecdot(windows, seen[:, :, None]).sum(0)
+    return made

@@ -16,7 +16,8 @@ from flambeau.backend import memory_order
 from flambeau.ops.arithmetic import integer_pow
 from flambeau.settings import preserve_format
 
-from .pieces import PIECE, pieces, select
+from .pieces import PIECE, by_pieces, over_pieces, pieces, select
+from .threads import LARGE
 
 Kernel = Callable[..., Any]
 
@@ -217,7 +218,16 @@ KERNELS["mH_"] = mH_
 
 @kernel
 def masked(input: Any, mask: Any) -> Any:
-    return select(mask, input)
+    if input.size < LARGE or input.shape != mask.shape or not input.flags.c_contiguous:
+        return select(mask, input)
+    made = np.empty(input.shape, input.dtype)
+    out, rows, of_rows = made.reshape(-1), input.reshape(-1), mask.reshape(-1)
+
+    def compute(piece: slice) -> None:
+        out[piece] = select(of_rows[piece], rows[piece])
+
+    over_pieces(compute, input.size)
+    return made
 
 
 _zero = cache(lambda dtype: np.zeros((), dtype))  # an array, which a ufunc takes faster than a number
@@ -225,7 +235,10 @@ _zero = cache(lambda dtype: np.zeros((), dtype))  # an array, which a ufunc take
 
 @kernel
 def relu(input: Any) -> Any:
-    return np.maximum(input, _zero(input.dtype))
+    zero = _zero(input.dtype)
+    if input.size < LARGE:
+        return np.maximum(input, zero)
+    return by_pieces(lambda out, x: np.maximum(x, zero, out=out), input)
 
 
 @kernel

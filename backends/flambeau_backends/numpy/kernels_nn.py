@@ -12,14 +12,12 @@ import numpy as np
 from flambeau.ops.padding import constant_pad_forward
 from flambeau.ops.resampling import Taps, resample_forward
 
-from . import kernels_conv
+from . import conv_columns
 from .kernels import kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
 from .pieces import wide
-
-Sizes = Sequence[int]
-
+from .windows import Geometry, Sizes, inside, output_size, padded_size
 
 # --- squared error ------------------------------------------------------------------------------------------------
 
@@ -129,19 +127,20 @@ def constant_pad(input: Any, pad: Sequence[tuple[int, int]], value: Any = 0) -> 
 
 @kernel
 def im2col(input: Any, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
-    size = kernels_conv.output_size(input.shape[2:], window_size, stride, padding, dilation)
-    columns = kernels_conv.columns_of(input, window_size, size, stride, padding, dilation, 1)
-    made = columns.reshape(len(input), -1, prod(size)) if input.size else columns[:, 0]
+    size = output_size(input.shape[2:], window_size, stride, padding, dilation)
+    g = Geometry(len(input), (1, input.shape[1], *window_size), size, stride, padding, dilation)
+    made = conv_columns.unfold(input, g)[:, 0]
     return made.copy() if np.may_share_memory(made, input) else made
 
 
 @kernel
 def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
-    size = kernels_conv.output_size(space, window_size, stride, padding, dilation)
+    size = output_size(space, window_size, stride, padding, dilation)
     channels = input.shape[1] // prod(window_size)
-    made = np.zeros((len(input), channels, *(n + 2 * p for n, p in zip(space, padding, strict=True))), input.dtype)
-    kernels_conv.fold(made, input.reshape(len(input), channels, *window_size, *size), window_size, stride, dilation)
-    return np.ascontiguousarray(made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))])
+    g = Geometry(len(input), (1, channels, *window_size), size, stride, padding, dilation)
+    made = np.zeros((len(input), channels, *padded_size(space, padding)), input.dtype)
+    conv_columns.fold(made, input.reshape(len(input), channels, *window_size, *size), g)
+    return np.ascontiguousarray(made[inside(space, padding)])
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from . import row_norm
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
-from .pieces import pieces, wide
+from .pieces import contiguous, over_pieces, pieces, wide
 from .sums import total
 
 Dims = Sequence[int]
@@ -122,7 +122,7 @@ def _summed_to(array: Any, shape: Any) -> Any:
 
 def _batches(input: Any) -> Any:
     """``(sample, channel, place)``."""
-    return np.ascontiguousarray(input).reshape(input.shape[0], input.shape[1], -1)
+    return contiguous(input).reshape(input.shape[0], input.shape[1], -1)
 
 
 def _over_channels(dims: Dims, ndim: int) -> bool:
@@ -134,56 +134,62 @@ def _channel_sums(rows: Any) -> Any:
     return total((rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)).reshape(rows.shape[:2]), 0)
 
 
+def _moments_of(rows: Any) -> tuple[int, Any, Any]:
+    """How many elements a channel has, their mean, and the sum of the squares of their distances from it."""
+    count = rows.shape[0] * rows.shape[2]
+    mean = _channel_sums(rows) / rows.dtype.type(count)
+    centered = rows - mean[:, None]
+    return count, mean, total(np.vecdot(centered, centered), 0)
+
+
 @kernel
 def moments(input: Any, dims: Dims) -> Any:
     if not input.size or not _over_channels(dims, input.ndim):
         mean = input.mean(tuple(dims), keepdims=True)
         return mean, np.square(input - mean).mean(tuple(dims), keepdims=True)
     rows = _batches(input)
+    found = over_pieces(lambda piece: _moments_of(rows[piece]), len(rows), rows[0].size)
     share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
-    mean = _channel_sums(rows) * share
-    spread = np.zeros_like(mean)
-    for piece in pieces(len(rows), rows[0].size):
-        centered = rows[piece] - mean[:, None]
-        spread += total(np.vecdot(centered, centered), 0)
+    mean = sum(part * count for count, part, _ in found) * share
+    spread = sum(part + np.square(center - mean) * count for count, center, part in found)  # Chan et al. (1983)
     shape = (1, -1, *(1,) * (input.ndim - 2))
     return mean.reshape(shape), (spread * share).reshape(shape)
 
 
 def _spread(values: Any, places: int) -> Any:
-    """A number for each channel as a row of one for each place."""
+    """A number for each channel as a row of one for each place: NumPy scales rows faster than it broadcasts."""
     return np.repeat(values, places).reshape(len(values), places)
 
 
-def _affine(rows: Any, factor: Any, offset: Any) -> Any:
-    """``rows * factor + offset``, channel by channel."""
-    made = np.empty_like(rows)
-    factor, offset = _spread(factor, rows.shape[2]), _spread(offset, rows.shape[2])
-    for piece in pieces(len(rows), factor.size):
-        part = made[piece]
-        np.multiply(rows[piece], factor, part)
-        part += offset
-    return made
-
-
 def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
-    rows = _batches(input)
+    rows, dtype = _batches(input), input.dtype
     factor = 1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))
     if weight is not None:
         factor = factor * weight.reshape(-1)
     offset = -mean.reshape(-1) * factor
     if bias is not None:
         offset = offset + bias.reshape(-1)
-    dtype = input.dtype
-    return _affine(rows, factor.astype(dtype, copy=False), offset.astype(dtype, copy=False)).reshape(input.shape)
+    factor, offset = (_spread(each.astype(dtype, copy=False), rows.shape[2]) for each in (factor, offset))
+    made = np.empty(rows.shape, dtype)
+
+    def compute(piece: slice) -> None:
+        part = made[piece]
+        np.multiply(rows[piece], factor, part)
+        part += offset
+
+    over_pieces(compute, len(rows), factor.size)
+    return made.reshape(input.shape)
 
 
 def _channel_slopes(slopes: Any, rows: Any, mean: Any) -> tuple[Any, Any]:
     """Sums of the gradient, and of its products with the centred input."""
-    along, center = np.zeros_like(mean), mean[:, None]
-    for piece in pieces(len(rows), rows[0].size):
-        along += total(np.vecdot(rows[piece] - center, slopes[piece]), 0)
-    return _channel_sums(slopes), along
+    center = mean[:, None]
+
+    def compute(piece: slice) -> tuple[Any, Any]:
+        return _channel_sums(slopes[piece]), total(np.vecdot(rows[piece] - center, slopes[piece]), 0)
+
+    found = over_pieces(compute, len(rows), rows[0].size)
+    return sum(each for each, _ in found), sum(each for _, each in found)
 
 
 def _channel_norm_backward(
@@ -195,17 +201,37 @@ def _channel_norm_backward(
     scale = (1 / np.sqrt(variance.reshape(-1) + variance.dtype.type(eps))).astype(dtype, copy=False)
     total, along = _channel_slopes(slopes, rows, mean)
     factor = scale if weight is None else scale * weight.reshape(-1).astype(dtype, copy=False)
-    if fixed:
-        made = slopes * factor[:, None]
-    else:
-        share = dtype.type(1 / (rows.shape[0] * rows.shape[2]))
-        tilt = factor * along * scale * scale * share
-        made = _affine(rows, -tilt, mean * tilt - total * factor * share)
-        spread = _spread(factor, rows.shape[2])
-        for piece in pieces(len(rows), spread.size):
-            made[piece] += slopes[piece] * spread
+    made = _back_through(slopes, rows, factor, *(() if fixed else _tilt(rows, mean, scale, total, along)))
     return (made.reshape(input.shape), None if weight is None else (along * scale).reshape(weight.shape),
             None if bias is None else total.reshape(bias.shape))  # fmt: skip
+
+
+def _tilt(rows: Any, mean: Any, scale: Any, total: Any, along: Any) -> tuple[Any, Any]:
+    """What the statistics' dependence on the input adds to the gradient: so many times the input, and so much."""
+    share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
+    tilt = -along * scale * scale * share
+    return tilt, -mean * tilt - total * share
+
+
+def _back_through(slopes: Any, rows: Any, factor: Any, tilt: Any = None, offset: Any = None) -> Any:
+    """``factor * (slopes + tilt * rows + offset)``, channel by channel."""
+    places, made = rows.shape[2], np.empty(slopes.shape, slopes.dtype)
+    factor = _spread(factor, places)
+    if tilt is not None:
+        tilt, offset = _spread(tilt, places), _spread(offset, places)
+
+    def compute(piece: slice) -> None:
+        part = made[piece]
+        if tilt is None:
+            np.multiply(slopes[piece], factor, part)
+            return
+        np.multiply(rows[piece], tilt, part)
+        part += offset
+        part += slopes[piece]
+        part *= factor
+
+    over_pieces(compute, len(rows), factor.size)
+    return made
 
 
 # --- the operations -----------------------------------------------------------------------------------------------

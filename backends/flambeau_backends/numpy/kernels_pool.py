@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,11 @@ from flambeau.ops import pooling
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
+from .pieces import select
+from .threads import parts, share
+from .windows import Sizes, inside
 
-Sizes = Sequence[int]
-
-_CACHE = 1 << 18  # elements of the input that are worked on at a time
-
-
-def _spots(place: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Any, ...]:
-    """An index of the elements that one place in the window meets."""
-    steps = (slice(p * d, p * d + (n - 1) * s + 1, s) for p, n, s, d in zip(place, size, stride, dilation, strict=True))
-    return (..., *steps)
+_CACHE = 1 << 16  # elements of the input that are worked on at a time
 
 
 def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes, value: Any) -> Any:
@@ -35,22 +31,40 @@ def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
     return np.pad(input, ((0, 0), (0, 0), *zip(padding, after, strict=True)), constant_values=value)
 
 
-def _one_dimension_after_the_other(
-    combine: Callable[..., Any], input: Any, window: Sizes, stride: Sizes, dilation: Sizes, size: Sizes
-) -> Any:
-    """Combine each window's elements along one dimension, then those results along the next."""
-    for dim, (k, s, d, n) in enumerate(zip(window, stride, dilation, size, strict=True), 2):
-        before = (slice(None),) * dim
-        parts = [input[(*before, slice(p * d, p * d + (n - 1) * s + 1, s))] for p in range(k)]
-        input = parts[0] if k == 1 else combine(parts[0], parts[1])
-        for part in parts[2:]:
-            combine(input, part, out=input)
-    return input
+def _along(dim: int, p: int, s: int, d: int, n: int) -> tuple[slice, ...]:
+    """An index of the elements that place ``p`` of ``n`` windows meets along a dimension."""
+    return (*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s))
 
 
-def _chunks(input: Any) -> Iterator[slice]:
-    step = max(1, _CACHE * len(input) // max(input.size, 1))
-    return (slice(start, start + step) for start in range(0, len(input), step))
+def _combined(combine: Callable[..., Any], places: Sequence[Any]) -> Any:
+    """What is at each place of the windows, combined."""
+    made = places[0] if len(places) == 1 else combine(places[0], places[1])
+    for each in places[2:]:
+        combine(made, each, out=made)
+    return made
+
+
+def _pooled(combine: Callable[..., Any], images: Any, window_size: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
+    """Each window's elements combined, along one dimension after the other."""
+    for dim, (k, *steps) in enumerate(zip(window_size, stride, dilation, size, strict=True), 2):
+        images = _combined(combine, [images[_along(dim, p, *steps)] for p in range(k)])
+    return images
+
+
+def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
+    """An array of this shape that ``compute`` gives a part of, from the same part of each of the arrays."""
+    batch, elements = shape[0], max(prod(shape), *(each.size for each in arrays))
+    todo = parts(batch, _CACHE * batch // max(elements, 1), elements)
+    if len(todo) == 1:
+        made = compute(*arrays)
+        return made if made.flags.owndata else made.copy()
+    made = np.empty(shape, arrays[0].dtype)
+
+    def compute_part(part: slice) -> None:
+        made[part] = compute(*(each[part] for each in arrays))
+
+    share(compute_part, todo)
+    return made
 
 
 # --- maxima -------------------------------------------------------------------------------------------------------
@@ -58,9 +72,12 @@ def _chunks(input: Any) -> Iterator[slice]:
 
 def _max_pool(input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes) -> Any:
     lowest = -np.inf if input.dtype.kind in "fV" else np.iinfo(input.dtype).min
-    padded = _padded(input, window_size, stride, padding, dilation, size, lowest)
-    made = _one_dimension_after_the_other(np.maximum, padded, window_size, stride, dilation, size)
-    return made if made.flags.owndata else made.copy()
+
+    def compute(images: Any) -> Any:
+        images = _padded(images, window_size, stride, padding, dilation, size, lowest)
+        return _pooled(np.maximum, images, window_size, stride, dilation, size)
+
+    return _by_parts(compute, (*input.shape[:2], *size), input)
 
 
 _max_pool_of_images = keeps_channels_last(_max_pool)
@@ -73,35 +90,61 @@ def max_pool_backward(
     g: Any, input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
 ) -> Any:
     """Each gradient to the first element that equals the maximum."""
-    out = _max_pool(input, window_size, stride, padding, dilation, size)  # the result itself may have been overwritten
-    if np.isnan(out).any():
-        return _at_indices(g, input, window_size, stride, padding, dilation, size)
-    padded = _padded(input, window_size, stride, padding, dilation, size, np.nan)  # nothing equals what is in the padding
-    tiled = tuple(stride) == tuple(window_size) and padded.shape[2:] == tuple(
-        n * k for n, k in zip(size, window_size, strict=True)
-    )
-    made = np.empty(padded.shape, g.dtype) if tiled else np.zeros(padded.shape, g.dtype)
-    for part in _chunks(padded):
-        free = np.ones(g[part].shape, bool)
-        for place in product(*map(range, window_size)):
-            spots = _spots(place, size, stride, dilation)
-            chosen = padded[part][spots] == out[part]
-            chosen &= free
+    geometry = window_size, stride, padding, dilation, size
+    dims = *range(len(size) - 1), len(size) + 1
+    windows = [*zip(dims, window_size, stride, dilation, size, strict=True)]
+
+    def compute(g: Any, images: Any) -> Any:
+        if np.isnan(images.max()):
+            return _at_indices(g, images, *geometry)
+        made = _to_first_maximum(_rows_first(g), _rows_first(_padded(images, *geometry, np.nan)), windows)
+        return _images_first(made)[inside(input.shape[2:], padding)]
+
+    return _by_parts(compute, input.shape, g, input) if g.size else np.zeros(input.shape, g.dtype)
+
+
+def _rows_first(images: Any) -> Any:
+    """``(*row, image, channel, column)``: every other row, or column, of all images is then one long run, or one long stride."""
+    return np.ascontiguousarray(images.transpose(*range(2, images.ndim - 1), 0, 1, images.ndim - 1))
+
+
+def _images_first(rows: Any) -> Any:
+    """The reverse, as a view."""
+    return rows.transpose(rows.ndim - 3, rows.ndim - 2, *range(rows.ndim - 3), rows.ndim - 1)
+
+
+def _to_first_maximum(g: Any, images: Any, windows: Sequence[tuple[int, ...]]) -> Any:
+    """The gradient of ``images``, given those of the maxima of their windows.
+
+    Maxima are taken over the last dimension first: the first of equal ones is that in the first row, and there the first.
+    Nothing equals the NaN of the padding.
+    """
+    if not windows:
+        return g
+    *outer, (dim, k, s, d, n) = windows
+    spots = [_along(dim, p, s, d, n) for p in range(k)]
+    places = [images[each] for each in spots]
+    if images.strides[-1] != places[0].strides[-1]:
+        places = [each.copy() for each in places]  # NumPy compares much faster what lies together
+    best = _combined(np.fmax, places)
+    g = _to_first_maximum(g, best, outer)
+    apart = s > d * (k - 1)  # whether no element is in two windows
+    made = (np.empty if apart and images.shape[dim] == n * k else np.zeros)(images.shape, g.dtype)
+    free = np.ones(g.shape, bool)  # windows whose maximum has not been met
+    for where, place in zip(spots, places, strict=True):
+        chosen = free
+        if place is not places[-1]:
+            chosen = (place == best) & free
             free ^= chosen
-            if tiled:
-                np.multiply(g[part], chosen, out=made[part][spots])
-            else:
-                made[part][spots] += g[part] * chosen
-    return _cropped(made, padding, input.shape[2:])
-
-
-def _cropped(padded: Any, padding: Sizes, size: Sizes) -> Any:
-    inside = tuple(slice(p, p + n) for p, n in zip(padding, size, strict=True))
-    return np.ascontiguousarray(padded[(..., *inside)])
+        if apart:
+            made[where] = select(chosen, g)
+        else:
+            made[where] += select(chosen, g)
+    return made
 
 
 def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
-    indices = pooling.max_pool_indices_forward(np, input, *geometry).reshape(-1, g[0, 0].size)
+    indices = pooling.max_pool_indices_forward(namespace, input, *geometry).reshape(-1, g[0, 0].size)
     made = np.zeros((len(indices), input[0, 0].size), g.dtype)
     np.add.at(made, (np.arange(len(indices))[:, None], indices), g.reshape(indices.shape))
     return made.reshape(input.shape)
@@ -113,9 +156,11 @@ def _at_indices(g: Any, input: Any, *geometry: Any) -> Any:
 def _avg_pool(
     input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
 ) -> Any:
-    ones = (1,) * len(size)
-    padded = _padded(input, window_size, stride, padding, ones, size, 0)
-    made = _one_dimension_after_the_other(np.add, padded, window_size, stride, ones, size)
+    def compute(images: Any) -> Any:
+        ones = (1,) * len(size)
+        return _pooled(np.add, _padded(images, window_size, stride, padding, ones, size, 0), window_size, stride, ones, size)
+
+    made = _by_parts(compute, (*input.shape[:2], *size), input)
     counts = pooling.window_sizes(np, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
     if input.dtype.kind not in "iu":
         return made / counts
@@ -138,10 +183,14 @@ def avg_pool_backward(
     count_padding: bool,
     divisor: int | None,
 ) -> Any:
-    ones = (1,) * len(size)
-    share = input / pooling.window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, input.dtype)
-    made = np.zeros((*input.shape[:2], *(max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(
-        space, padding, size, stride, window_size, strict=True))), input.dtype)  # fmt: skip
-    for place in product(*map(range, window_size)):
-        made[_spots(place, size, stride, ones)] += share
-    return _cropped(made, padding, space)
+    counts = pooling.window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, input.dtype)
+    reach = [max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(space, padding, size, stride, window_size, strict=True)]
+
+    def compute(slopes: Any) -> Any:
+        shares = slopes / counts
+        made = np.zeros((*slopes.shape[:2], *reach), input.dtype)
+        for place in product(*map(range, window_size)):
+            made[(..., *(slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(place, size, stride, strict=True)))] += shares
+        return made[inside(space, padding)]
+
+    return _by_parts(compute, (*input.shape[:2], *space), input)

@@ -8,13 +8,23 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["has_channels_last", "keeps_channels_last"]
+__all__ = ["channels_last", "channels_second", "has_channels_last", "keeps_channels_last"]
+
+
+def channels_last(array: Any) -> Any:
+    """A view of images, or of weights, with the channels as their last dimension."""
+    return array.transpose(0, *range(2, array.ndim), 1)
+
+
+def channels_second(array: Any) -> Any:
+    """The reverse."""
+    return array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1))
 
 
 def has_channels_last(array: Any) -> bool:
     if array is None or array.flags.c_contiguous or array.ndim not in (4, 5):
         return False
-    return bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
+    return bool(channels_last(array).flags.c_contiguous)
 
 
 def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,7 +34,7 @@ def keeps_channels_last(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def keeping(input: Any, weight: Any = None, *args: Any, **kwargs: Any) -> Any:
         made = kernel(input, weight, *args, **kwargs)
         if has_channels_last(input) or (type(weight) is np.ndarray and has_channels_last(weight)):
-            return np.moveaxis(np.ascontiguousarray(np.moveaxis(made, 1, -1)), -1, 1)
+            return channels_second(np.ascontiguousarray(channels_last(made)))
         return made
 
     return keeping

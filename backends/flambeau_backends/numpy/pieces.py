@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["by_pieces", "pieces", "select", "silent", "wide"]
+from .threads import LARGE, share
+
+__all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "silent", "wide"]
 
 PIECE = 1 << 15  # elements at a time
 silent = functools.partial(np.errstate, all="ignore")  # infinities come without a warning, as in PyTorch
@@ -19,6 +21,25 @@ def pieces(length: int, width: int = 1) -> Iterator[slice]:
     """Slices of ``length`` rows of ``width`` elements, of a piece each."""
     step = max(1, PIECE // max(width, 1))
     return (slice(start, start + step) for start in range(0, length, step))
+
+
+def over_pieces(compute: Callable[[slice], Any], length: int, width: int = 1) -> list[Any]:
+    """What ``compute`` returns for each piece, in order; several threads share the work where it is large."""
+    todo = list(pieces(length, width))
+    return share(compute, todo) if length * width >= LARGE else [compute(piece) for piece in todo]
+
+
+def contiguous(array: Any) -> Any:
+    """The array in row-major order: itself, or a copy."""
+    if array.flags.c_contiguous:
+        return array
+    made = np.empty(array.shape, array.dtype)
+
+    def copy(piece: slice) -> None:
+        made[piece] = array[piece]
+
+    over_pieces(copy, len(array), made[:1].size)
+    return made
 
 
 def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
@@ -34,8 +55,7 @@ def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
     if made.size <= PIECE:
         compute(*flat)
         return made
-    for piece in pieces(made.size):
-        compute(*(each[piece] for each in flat))
+    over_pieces(lambda piece: compute(*(each[piece] for each in flat)), made.size)
     return made
 
 
@@ -54,12 +74,11 @@ def select(mask: Any, array: Any, other: Any = None) -> Any:
     bits = _BITS.get(array.dtype.itemsize)
     if bits is None:
         return np.where(mask, array, array.dtype.type(0) if other is None else other)
-    chosen = np.negative(mask.view(np.int8))  # all bits set, or none
     if other is None:
-        return np.bitwise_and(array.view(bits), chosen).view(array.dtype)
+        return np.multiply(array.view(bits), mask.astype(bits)).view(array.dtype)
     rest = other.view(bits)
     made = np.bitwise_xor(array.view(bits), rest)
-    made = np.bitwise_and(made, chosen)
+    made = np.multiply(made, mask.astype(bits))
     return np.bitwise_xor(made, rest).view(array.dtype)
 
 

@@ -1,15 +1,29 @@
-"""The number of threads that NumPy's matrix products use: a switch of the OpenBLAS library that comes with NumPy."""
+"""Threads: how many, and large work shared between them.
+
+Matrix products have threads of their own, those of the OpenBLAS library that comes with NumPy.  NumPy's other functions compute
+in the thread that calls them, but let others run meanwhile: several threads can each work on a part of the arrays.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
-from collections.abc import Callable, Iterator
-from functools import cache
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
 
 import numpy as np
 
-__all__ = ["follow", "get_num_threads", "set_num_threads"]
+__all__ = ["LARGE", "follow", "get_num_threads", "parts", "set_num_threads", "share"]
+
+LARGE = 200_000  # elements from which on work is shared
+
+Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set it
 
 _PLACES = ("../numpy.libs/*openblas*", ".dylibs/*openblas*")  # beside NumPy on Linux and Windows, inside it on macOS
 _NAMES = (
@@ -18,6 +32,9 @@ _NAMES = (
     "openblas_{}_num_threads64_",
     "openblas_{}_num_threads",
 )
+
+
+# --- how many -----------------------------------------------------------------------------------------------------
 
 
 def _libraries() -> Iterator[ctypes.CDLL]:
@@ -29,7 +46,7 @@ def _libraries() -> Iterator[ctypes.CDLL]:
 
 
 @cache
-def _switch() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+def _switch() -> Number | None:
     """The functions that get and set the number; None where NumPy uses another library."""
     for library in _libraries():
         for name in _NAMES:
@@ -50,16 +67,123 @@ def follow(setter: Callable[[int], None]) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads a matrix product may use."""
+    """How many threads a matrix product, or large work that is shared, may use."""
+    if _team.size:
+        return _team.size
     found = _switch()
     return 1 if found is None else found[0]()
 
 
 def set_num_threads(count: int) -> None:
-    """Let matrix products use ``count`` threads."""
+    """Let matrix products, and large work that is shared, use ``count`` threads."""
     _asked[:] = [count]
+    _set_for_products(count)
+    for setter in _followers:
+        setter(count)
+
+
+def _set_for_products(count: int) -> None:
     found = _switch()
     if found is not None:
         found[1](count)
-    for setter in _followers:
-        setter(count)
+
+
+# --- shared work --------------------------------------------------------------------------------------------------
+
+
+class _Work:
+    """Parts that threads take one by one, until none is left."""
+
+    def __init__(self, compute: Callable[[Any], Any], parts: Sequence[Any]) -> None:
+        self.compute: Any = compute
+        self.left = [*enumerate(parts)][::-1]
+        self.done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+
+    def help(self) -> None:
+        while self.left:
+            try:
+                index, part = self.left.pop()
+            except IndexError:  # another thread was faster
+                return
+            try:
+                self.done.put((index, self.compute(part), None))
+            except BaseException as error:
+                self.done.put((index, None, error))
+
+
+class _Team:
+    """Threads that help the one which has work to share."""
+
+    def __init__(self) -> None:
+        self.free = Lock()
+        self.size = 0  # threads at work, while there is shared work
+        self.helpers = 0
+        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def do(self, work: _Work, size: int) -> None:
+        self.size = size
+        with suppress(RuntimeError):  # no more threads can be started: then with those that there are
+            while self.helpers < size - 1:
+                Thread(target=_help, args=[self.calls], name="flambeau", daemon=True).start()
+                self.helpers += 1
+        for _ in range(min(self.helpers, size - 1)):
+            self.calls.put(partial(contextvars.copy_context().run, work.help))  # NumPy's errstate goes with the context
+        work.help()
+
+
+def _help(calls: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        call = calls.get()
+        call()
+        del call  # and with it the arrays that it knows
+
+
+_team = _Team()
+
+
+def _leave_threads_behind() -> None:
+    """After a fork, the threads are the parent's, and so is a lock that one of them held."""
+    global _team
+    size, _team = _team.size, _Team()
+    if size:
+        _set_for_products(size)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_threads_behind)
+
+
+def share(compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    """What ``compute`` returns for each part, in order.
+
+    Several threads take the parts one by one, so that one that is late does fewer.  Inside, matrix products use one thread each.
+    """
+    size = get_num_threads() if len(parts) > 1 else 1
+    team = _team
+    if size == 1 or not team.free.acquire(blocking=False):  # or this is inside shared work, or beside it
+        return [compute(part) for part in parts]
+    try:
+        work = _Work(compute, parts)
+        _set_for_products(1)
+        team.do(work, size)
+        done = sorted((work.done.get() for _ in parts), key=lambda each: each[0])
+        work.compute = None  # it knows arrays, and a thread that comes late may know it for a while
+    finally:
+        team.size = 0
+        _set_for_products(size)
+        team.free.release()
+    for _, _, error in done:
+        if error is not None:
+            raise error
+    return [result for _, result, _ in done]
+
+
+def parts(length: int, most: int, elements: int) -> list[slice]:
+    """Slices of ``range(length)``, of at most ``most`` and about the same length, for work on so many elements in all.
+
+    There are as many for each thread; but one thread does alone what is done before it could wake another.
+    """
+    count = get_num_threads() if elements >= LARGE else 1
+    rounds = -(-length // (max(most, 1) * count))
+    step = -(-length // max(rounds * count, 1))
+    return [slice(start, min(start + step, length)) for start in range(0, length, max(step, 1))]

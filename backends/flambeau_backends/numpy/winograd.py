@@ -1,22 +1,21 @@
 """Convolution of 3 x 3 windows with a quarter of the multiplications.
 
 Lavin & Gray (2016), "Fast algorithms for convolutional neural networks", after S. Winograd.  The image is cut into tiles of
-6 x 6 that give 4 x 4 results each.  Tiles and weights are transformed; 36 products of
-matrices, one for each place in a tile, take the place of the convolution; and their results are transformed back.
-Transforms are products with small matrices, too.  A few tiles are worked on at a time, in the processor's cache.
+6 x 6 that give 4 x 4 results each.  Tiles and weights are transformed; 36 products of matrices, one for each place in a tile,
+take the place of the convolution; and their results are transformed back.  Transforms are products with small matrices, too.
+A few tiles are worked on at a time, in the processor's cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+
+from .threads import parts, share
+from .windows import Sizes, strided, total
 
 __all__ = ["convolve", "suits", "weight_gradient"]
-
-Sizes = Sequence[int]
 
 _TILE = np.array([[4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0], [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0],
                   [0, 4, 0, -5, 0, 1]], np.float32)  # fmt: skip
@@ -24,7 +23,7 @@ _WEIGHT = np.array([[1 / 4, 0, 0], [-1 / 6, -1 / 6, -1 / 6], [-1 / 6, 1 / 6, -1 
                     [1 / 24, -1 / 12, 1 / 6], [0, 0, 1]], np.float32)  # fmt: skip
 _RESULT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]], np.float32)
 _TILE2, _WEIGHT2, _RESULT2 = (np.kron(each, each) for each in (_TILE, _WEIGHT, _RESULT))  # both dimensions at once
-_CACHE = 1 << 21  # bytes of transformed tiles at a time
+_AT_ONCE = 64  # tiles: more would leave the cache, and fewer would make products of too small matrices
 
 
 def suits(shape: Sizes, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
@@ -33,58 +32,102 @@ def suits(shape: Sizes, weight_shape: Sizes, size: Sizes, dtype: Any) -> bool:
     return dtype == np.float32 and min(weight_shape[:2]) >= 16 and tiles >= 32 and min(size) >= 4
 
 
-def _chunks(batch: int, nbytes: int) -> Iterator[slice]:
-    step = max(1, _CACHE // nbytes)
-    return (slice(start, min(start + step, batch)) for start in range(0, batch, step))
+def _tiles(size: Sizes) -> tuple[int, int]:
+    """How many tiles, down and across, cover an image of results."""
+    return -(-size[0] // 4), -(-size[1] // 4)
 
 
-def _padded(images: Any, padding: Sizes, tiles: Sizes) -> Any:
-    """The images, channels last, with room for whole tiles."""
-    batch, channels, height, width = images.shape
-    made = np.zeros((batch, *(4 * n + 2 for n in tiles), channels), np.float32)
-    made[:, padding[0] : padding[0] + height, padding[1] : padding[1] + width] = images.transpose(0, 2, 3, 1)
+def _blocks(batch: int, tiles: Sizes, most: int, elements: int) -> list[tuple[slice, slice]]:
+    """Some images, or some rows of tiles of one, with so many tiles at most."""
+    if tiles[0] * tiles[1] <= most:
+        return [(part, slice(0, tiles[0])) for part in parts(batch, most // (tiles[0] * tiles[1]), elements)]
+    rows = parts(tiles[0], most // tiles[1], elements)
+    return [(slice(image, image + 1), part) for image in range(batch) for part in rows]
+
+
+def _elements(input: Any, outputs: int, tiles: Sizes) -> int:
+    """Of transformed tiles, before or after the products."""
+    return 36 * len(input) * tiles[0] * tiles[1] * max(input.shape[1], outputs)
+
+
+def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
+    """So many rows of the images from the ``first`` on, with zeros where there is no image."""
+    made = np.zeros((len(images), *shape, images.shape[1]), np.float32)
+    start, stop = max(first, 0), min(first + shape[0], images.shape[2])
+    made[:, start - first : stop - first, left : left + images.shape[3]] = images[:, :, start:stop].transpose(0, 2, 3, 1)
     return made
 
 
-def _input_tiles(images: Any, padding: Sizes, tiles: Sizes) -> Any:
-    """Transformed tiles: ``(36, tile, channel)``."""
-    padded = _padded(images, padding, tiles)
+def _input_tiles(images: Any, padding: Sizes, rows: slice, across: int) -> Any:
+    """Tiles of some rows, transformed: ``(36, tile, channel)``."""
+    down = rows.stop - rows.start
+    padded = _channels_last(images, 4 * rows.start - padding[0], (4 * down + 2, 4 * across + 2), padding[1])
     sample, row, column, channel = padded.strides
-    shape = (6, 6, len(images), *tiles, images.shape[1])
-    view = as_strided(padded, shape, (row, column, sample, 4 * row, 4 * column, channel))
+    shape = (6, 6, len(images), down, across, images.shape[1])
+    view = strided(padded, shape, (row, column, sample, 4 * row, 4 * column, channel))
     return (_TILE2 @ view.reshape(36, -1)).reshape(36, -1, images.shape[1])
 
 
-def convolve(input: Any, weight: Any, padding: Sizes) -> Any:
+def _slope_tiles(slopes: Any, rows: slice, across: int) -> Any:
+    """Tiles of the gradient of the results, transformed: ``(36, tile, output)``."""
+    down, outputs = rows.stop - rows.start, slopes.shape[1]
+    whole = _channels_last(slopes, 4 * rows.start, (4 * down, 4 * across))
+    apart = whole.reshape(-1, down, 4, across, 4, outputs).transpose(2, 4, 0, 1, 3, 5)
+    return (_RESULT2.T @ apart.reshape(16, -1)).reshape(36, -1, outputs)
+
+
+def _weights(weight: Any) -> Any:
+    """Transformed weights: ``(36, channel, output)``."""
+    outputs, channels = weight.shape[:2]
+    made = np.empty((36, channels, outputs), np.float32)
+
+    def transform(part: slice) -> None:
+        places = weight[:, part].transpose(2, 3, 1, 0).reshape(9, -1)
+        np.matmul(_WEIGHT2, places, out=made[:, part].reshape(36, -1, copy=False))
+
+    share(transform, parts(channels, channels, made.size))
+    return made
+
+
+def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
     """The convolution of stride 1 of float32 images with a weight ``(outputs, channels, 3, 3)``."""
-    batch, channels, *space = input.shape
-    outputs = len(weight)
-    size = [n + 2 * p - 2 for n, p in zip(space, padding, strict=True)]
-    tiles = [-(-n // 4) for n in size]
-    weights = (_WEIGHT2 @ weight.reshape(-1, 9).T).reshape(36, outputs, channels).swapaxes(1, 2)
-    made = np.empty((batch, outputs, *size), np.float32)
-    for chunk in _chunks(batch, 144 * tiles[0] * tiles[1] * max(channels, outputs)):
-        products = np.matmul(_input_tiles(input[chunk], padding, tiles), weights)
-        results = (_RESULT2 @ products.reshape(36, -1)).reshape(4, 4, -1, *tiles, outputs)
-        whole = np.empty((results.shape[2], tiles[0], 4, tiles[1], 4, outputs), np.float32)
-        whole[...] = results.transpose(2, 3, 0, 4, 1, 5)
-        whole = whole.reshape(-1, 4 * tiles[0], 4 * tiles[1], outputs)
-        made[chunk] = whole[:, : size[0], : size[1]].transpose(0, 3, 1, 2)
+    outputs, size = len(weight), [n + 2 * p - 2 for n, p in zip(input.shape[2:], padding, strict=True)]
+    tiles = _tiles(size)
+    weights = _weights(weight)
+    made = np.empty((len(input), outputs, *size), np.float32)
+
+    def compute(block: tuple[slice, slice]) -> None:
+        images, rows = block
+        products = np.matmul(_input_tiles(input[images], padding, rows, tiles[1]), weights)
+        results = (_RESULT2 @ products.reshape(36, -1)).reshape(4, 4, -1, rows.stop - rows.start, tiles[1], outputs)
+        whole = np.ascontiguousarray(results.transpose(2, 3, 0, 4, 1, 5)).reshape(len(input[images]), -1, 4 * tiles[1], outputs)
+        out = made[images, :, 4 * rows.start : 4 * rows.stop]
+        out[...] = whole[:, : out.shape[2], : size[1]].transpose(0, 3, 1, 2)
+        if bias is not None:
+            out += bias[:, None, None]
+
+    share(compute, _blocks(len(input), tiles, _AT_ONCE, _elements(input, outputs, tiles)))
     return made
 
 
 def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
     """The gradient of the weight, given that of the result."""
-    batch, outputs, *size = grad.shape
-    channels = input.shape[1]
-    tiles = [-(-n // 4) for n in size]
-    total = np.zeros((36, channels, outputs), np.float32)
-    for chunk in _chunks(batch, 36 * tiles[0] * tiles[1] * max(channels, outputs)):
-        count = len(grad[chunk])
-        slopes = np.zeros((count, 4 * tiles[0], 4 * tiles[1], outputs), np.float32)
-        slopes[:, : size[0], : size[1]] = grad[chunk].transpose(0, 2, 3, 1)
-        apart = slopes.reshape(count, tiles[0], 4, tiles[1], 4, outputs).transpose(2, 4, 0, 1, 3, 5)
-        transformed = (_RESULT2.T @ apart.reshape(16, -1)).reshape(36, -1, outputs)
-        total += np.matmul(_input_tiles(input[chunk], padding, tiles).swapaxes(1, 2), transformed)
-    made = _WEIGHT2.T @ total.reshape(36, -1)
-    return np.ascontiguousarray(made.reshape(3, 3, channels, outputs).transpose(3, 2, 0, 1))
+    (batch, outputs, *size), channels = grad.shape, input.shape[1]
+    tiles, most = _tiles(size), max(_AT_ONCE, min(outputs, channels))
+    elements = _elements(input, outputs, tiles)
+
+    def compute(grad: Any, blocks: list[tuple[slice, slice]]) -> Any:
+        found: Any = None
+        for images, rows in blocks:
+            slopes = _slope_tiles(grad[images], rows, tiles[1]).swapaxes(1, 2)
+            products = np.matmul(slopes, _input_tiles(input[images], padding, rows, tiles[1]))
+            found = products if found is None else np.add(found, products, found)
+        return found.reshape(36, -1).T @ _WEIGHT2
+
+    if batch * tiles[0] * tiles[1] < outputs:  # more weights than tiles: rather transform tiles twice than add up weights
+        blocks = _blocks(batch, tiles, most, 0)
+        made = np.concatenate(share(lambda part: compute(grad[:, part], blocks), parts(outputs, outputs, elements)))
+    else:
+        blocks = _blocks(batch, tiles, most, elements)
+        made = total(share(lambda part: compute(grad, blocks[part]), parts(len(blocks), len(blocks), elements)))
+    return made.reshape(outputs, channels, 3, 3)

@@ -254,8 +254,9 @@ def linear_cross_entropy(
     if linear_weight.dim() < 2:
         raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
     if linear_weight.dim() > 2 and input.dim() == 1:
-        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
-                           f"(N, {linear_weight.shape[-1]}), got unbatched input with shape {tuple(input.shape)}")  # fmt: skip
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched "
+                           f"input, (N, {linear_weight.shape[-1]}), got unbatched input "
+                           f"with shape {tuple(input.shape)}")  # fmt: skip
     if ignore_index is not None and target.is_floating_point():
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     outputs = linear_weight.shape[:-1]

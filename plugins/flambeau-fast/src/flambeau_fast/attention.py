@@ -17,7 +17,8 @@ LEAST = 1 << 12
 
 def _suits(array: Any, like: Any) -> bool:
     """Whether its rows, which may lie apart, are in one piece each."""
-    return array.ndim == 4 and array.dtype is FLOAT and array.shape[:2] == like.shape[:2] and array.strides[3] == 4 <= array.strides[2]
+    comparable = array.ndim == 4 and array.dtype is FLOAT and array.shape[:2] == like.shape[:2]
+    return comparable and array.strides[3] == 4 <= array.strides[2]
 
 
 @fast(LEAST)

@@ -18,7 +18,8 @@ STRIP = 1 << 15  # elements of a vector for a thread at a time
 
 def _kept(ndim: int, dim: Any) -> range | None:
     """The dimensions that are not summed; None where they are not side by side."""
-    summed = range(ndim) if dim is None or dim == () else {each % ndim for each in (dim if isinstance(dim, (tuple, list)) else [dim])}
+    dims = dim if isinstance(dim, (tuple, list)) else [dim]
+    summed = range(ndim) if dim is None or dim == () else {each % ndim for each in dims}
     kept = [each for each in range(ndim) if each not in summed]
     found = range(kept[0], kept[-1] + 1) if kept else range(0)
     return found if len(found) == len(kept) else None
@@ -29,7 +30,8 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     kept = _kept(input.ndim, dim) if is_dense(input) else None
     if kept is None or not input.size:
         return None
-    before, width, after = (prod(input.shape[at]) for at in (slice(kept.start), slice(kept.start, kept.stop), slice(kept.stop, None)))
+    shape = input.shape
+    before, width, after = prod(shape[: kept.start]), prod(shape[kept.start : kept.stop]), prod(shape[kept.stop :])
     if not kept:
         strips = np.empty(-(-input.size // STRIP), np.float64)
         loops.of_strips(strips, input.reshape(-1))

@@ -5,6 +5,7 @@ As with OpenMP, whose threads they are, the number is that of the Python thread 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Callable
 
@@ -36,7 +37,5 @@ def of_numba() -> None:
 
 def of_openmp() -> None:
     """GNU OpenMP's library has been loaded, as oneDNN's."""
-    try:
+    with contextlib.suppress(OSError):  # another OpenMP
         _follow(ctypes.CDLL("libgomp.so.1").omp_set_num_threads)
-    except OSError:  # another OpenMP
-        pass

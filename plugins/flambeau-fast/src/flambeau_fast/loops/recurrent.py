@@ -13,7 +13,6 @@ from . import compiled, inlined
 from .matrix import multiply
 from .scalar import f32, tanh
 
-
 _NARROW = 8  # samples: a thread is not worth its while for fewer
 
 
@@ -24,7 +23,7 @@ def strips(batch: int) -> int:
 
 @inlined
 def _quarters(row):
-    """What of a row is the input, forget, cell and output gate's.  An index as ``size + j`` would cost the vector instructions."""
+    """What of a row is each gate's: input, forget, cell, output.  An index as ``size + j`` would cost the vector instructions."""
     size = len(row) // 4
     return row[:size], row[size : 2 * size], row[2 * size : 3 * size], row[3 * size :]
 
@@ -37,7 +36,7 @@ def _sigmoid(x):
 
 @inlined
 def _cells(active, cell, output, gates, c):
-    """From what input and state add to the gates: those after their sigmoids and tanh, in place of ``active``, cell and output."""
+    """From what input and state add to the gates: these after sigmoid and tanh, in place of ``active``; cell and output."""
     for sample in range(len(c)):
         row, given, before, new_cell, new_output = active[sample], gates[sample], c[sample], cell[sample], output[sample]
         i, f, g, o = _quarters(row)

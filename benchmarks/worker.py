@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import importlib
 import json
 import os
@@ -62,7 +64,8 @@ class Work:
             return self._memory_cuda(name)
         if not Path("/proc/self/clear_refs").exists():
             return None
-        self._tiny_training()
+        self._make(name)()  # loads, and compiles, what only this step needs: code is not the memory that a step takes
+        release()
         before = anonymous()
         step = self._make(name)
         for _ in range(2):
@@ -84,14 +87,6 @@ class Work:
     def _make(self, name: str) -> workloads.workload.Step:
         with nullcontext() if self.device == "cpu" else self.torch.device(self.device):
             return workloads.find(name).make(self.torch)
-
-    def _tiny_training(self) -> None:
-        """Load what a library only loads when it first trains: code is not the memory that a step takes."""
-        layer = self.torch.nn.Linear(2, 2)
-        optimizer = self.torch.optim.Adam(layer.parameters())
-        optimizer.zero_grad()
-        layer(self.torch.ones(1, 2)).sum().backward()
-        optimizer.step()
 
     def _synchronize(self) -> None:
         if self.device == "cuda":
@@ -116,6 +111,14 @@ def sample(result: Any) -> list[float]:
         return []
     flat = result.detach().flatten()
     return flat[:: max(1, flat.numel() // SAMPLE)].tolist()
+
+
+def release() -> None:
+    """Give memory that is free back to the system: an allocator that kept it would seem to need less the next time."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
+    if trim is not None:
+        trim(0)
 
 
 def anonymous(peak: bool = False) -> int:

@@ -244,7 +244,8 @@ def hessian(
 
     def gradient(*args: Any) -> Any:
         if outer_jacobian_strategy == "forward-mode":
-            args = tuple(each.requires_grad_() for each in args)
+            for each in args:
+                each.requires_grad = True
         found = jacobian(number, args, create_graph=True)
         _require("jacobian", found, strict)
         return found
@@ -271,7 +272,9 @@ class _Call:
         """The tensor in the graph that it is in, if that is to be differentiated; else on its own."""
         if self.create_graph and tensor.requires_grad:
             return tensor.view_as(tensor)
-        return tensor.detach().requires_grad_(leaf)
+        made = tensor.detach()
+        made.requires_grad = leaf
+        return made
 
     def vector(self, v: Any, like: Sequence[Any], single: bool, missing: str) -> Any:
         """The given vector, checked against the tensors whose shapes it has to have."""

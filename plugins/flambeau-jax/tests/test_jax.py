@@ -6,6 +6,7 @@ import sys
 
 import jax
 import jax.numpy as jnp
+import numpy
 import pytest
 from flambeau_jax.compiled import Compiled
 
@@ -94,6 +95,60 @@ def test_learning_rates_that_change_compile_nothing():
     for _ in range(3):
         step()
     assert not compiled
+
+
+def test_where_an_index_begins_compiles_nothing():
+    x = torch.arange(20, device="jax").view(4, 5)
+
+    def use(row, start):
+        y = x.clone()
+        y[row] = 7
+        y[:, start : start + 2] = -1
+        y[row, start :: 3][:1] = 9
+        return y[row], y[:, start : start + 2], y
+
+    use(0, 0), use(1, 1)
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **_: compiled.append(event) if event.endswith("backend_compile_duration") else None
+    )
+    for row, start in ((2, 1), (-1, 1)):
+        there = torch.arange(20).view(4, 5)
+        there[row] = 7
+        there[:, start : start + 2] = -1
+        there[row, start :: 3][:1] = 9
+        row_found, columns, whole = use(row, start)
+        assert whole.tolist() == there.tolist() and row_found.tolist() == there[row].tolist()
+        assert columns.tolist() == there[:, start : start + 2].tolist()
+    assert not compiled
+
+
+def test_tensors_do_not_share_memory_that_others_write_to():
+    memory = numpy.zeros(1 << 20, "float32")
+    x = torch.tensor(memory, device="jax")
+    memory[:] = 1
+    assert x.sum().item() == 0
+
+
+def test_many_tensors_are_joined():
+    parts = [torch.full((2, 3), float(n), device="jax") for n in range(40)]
+    assert torch.stack(parts, 1).shape == (2, 40, 3) and torch.stack(parts, 1)[1, :, 2].tolist() == list(range(40))
+    assert torch.cat(parts, 1)[0, ::3].tolist() == list(range(40)) and torch.stack(parts[:1]).shape == (1, 2, 3)
+
+
+@pytest.mark.parametrize("groups, stride, padding, dilation", [(1, 1, 0, 1), (2, 2, 1, 1), (1, 3, 2, 2)])
+def test_convolutions_are_those_on_the_cpu(groups, stride, padding, dilation):
+    torch.manual_seed(0)
+    x, weight = torch.randn(2, 4, 9, 8), torch.randn(6, 4 // groups, 3, 2)
+    found = []
+    for place in ("cpu", "jax"):
+        a, w = (each.to(place).requires_grad_() for each in (x, weight))
+        made = torch.nn.functional.conv2d(a, w, None, stride, padding, dilation, groups)
+        back = torch.nn.functional.conv_transpose2d(made, w, None, stride, padding, 0, groups, dilation)
+        (back * back).sum().backward()
+        found.append([each.detach().cpu() for each in (made, back, a.grad, w.grad)])
+    for there, here in zip(*found, strict=True):
+        torch.testing.assert_close(here, there, rtol=1e-4, atol=1e-3)
 
 
 # --- programs -------------------------------------------------------------------------------------------------------

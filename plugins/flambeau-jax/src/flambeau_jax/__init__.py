@@ -18,9 +18,10 @@ from .kernels import KERNELS, cast
 __all__ = ["JaxBackend"]
 
 jax.config.update("jax_enable_x64", True)  # PyTorch programs count in int64
-if jax.config.jax_compilation_cache_dir is None:  # small programs, many of them, and the same ones in every run
+if jax.config.jax_compilation_cache_dir is None:
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     jax.config.update("jax_compilation_cache_dir", os.path.join(caches, "flambeau-jax"))
+if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # small programs, many of them, the same ones in every run
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 

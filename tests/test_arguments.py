@@ -1,0 +1,141 @@
+"""Which arguments functions take and which they refuse: numbers for tensors, indices out of range, dtypes."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau as torch
+
+X = torch.tensor([1.0, 2.0, 3.0])
+OF_TENSORS_ALONE = ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "dot", "mv", "mm", "outer", "kron", "dist", "equal", "isclose")
+NUMBER_SECOND = ("eq", "ne", "lt", "le", "gt", "ge", "fmod", "copysign")
+NUMBER_EITHER_WAY = ("add", "sub", "mul", "div", "pow", "remainder", "floor_divide", "xlogy")
+
+
+@pytest.mark.parametrize("name", OF_TENSORS_ALONE)
+def test_numbers_are_no_tensors(name):
+    function = getattr(torch, name)
+    for given in ((X, 2), (2, X), (X, 2.5), (X, None), (X, [1.0])):
+        with pytest.raises(TypeError, match="must be Tensor"):
+            function(*given)
+
+
+@pytest.mark.parametrize("name", ["gcd", "lcm"])
+def test_numbers_are_no_tensors_of_integers(name):
+    for given in ((X.long(), 2), (2, X.long()), (X, 2)):
+        with pytest.raises(TypeError, match="must be Tensor"):
+            getattr(torch, name)(*given)
+    with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
+        getattr(torch, name)(X, X)
+
+
+@pytest.mark.parametrize("name", NUMBER_SECOND)
+def test_numbers_as_the_second_argument(name):
+    function = getattr(torch, name)
+    assert function(X, 2).tolist() == function(X, torch.tensor(2.0)).tolist()
+    with pytest.raises(TypeError, match="argument 'input'"):
+        function(2, X)
+
+
+@pytest.mark.parametrize("name", NUMBER_EITHER_WAY)
+def test_numbers_as_either_argument(name):
+    function = getattr(torch, name)
+    assert function(X, 2).tolist() == function(X, torch.tensor(2.0)).tolist()
+    assert function(2, X).tolist() == function(torch.tensor(2.0), X).tolist()
+    with pytest.raises(TypeError):
+        function(X, "two")
+
+
+@pytest.mark.parametrize("name", ["flatten", "reshape", "matmul", "nn.functional.relu", "linalg.svd", "fft.fft"])
+def test_the_first_argument_is_a_tensor(name):
+    function = torch
+    for part in name.split("."):
+        function = getattr(function, part)
+    with pytest.raises(TypeError, match=r"\(position 1\) must be Tensor, not int"):
+        function(*((2, X) if name == "matmul" else (2, (1,)) if name == "reshape" else (2,)))
+
+
+def test_errors_of_the_operation_itself_stay():
+    with pytest.raises(RuntimeError, match="self must be a matrix"):
+        torch.mm(X, X)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.flatten(X, 3)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: torch.lt(X, 1j), lambda: torch.xlogy(X, 1j), lambda: torch.floor_divide(X > 1, X > 1), lambda: torch.fmod(X > 1, X > 1),
+    lambda: torch.bitwise_left_shift(X > 1, X > 1), lambda: torch.hypot(X.long(), X.long()), lambda: torch.logaddexp(X.long(), X.long()),
+    lambda: torch.bitwise_and(X, X), lambda: (X > 1) ** (X > 1), lambda: torch.clamp(X > 1, max=True),
+])  # fmt: skip
+def test_dtypes_without_a_kernel(call):
+    with pytest.raises(NotImplementedError, match="not implemented for"):
+        call()
+
+
+def test_there_is_no_order_of_complex_numbers():
+    z = X.to(torch.complex64)
+    for name in ("maximum", "minimum", "fmax", "fmin"):
+        with pytest.raises(RuntimeError, match=f"{name} not implemented for complex tensors"):
+            getattr(torch, name)(z, z)
+
+
+BY_INDEX = {  # and the exception where the index is out of range; negative ones are
+    "index_select": (lambda x, i: torch.index_select(x, 0, i), IndexError),
+    "index_select along columns": (lambda x, i: torch.index_select(x, 1, i), RuntimeError),
+    "gather": (lambda x, i: torch.gather(x, 0, i.reshape(1, 1)), RuntimeError),
+    "scatter": (lambda x, i: torch.scatter(x, 0, i.reshape(1, 1), 1.0), RuntimeError),
+    "scatter_add": (lambda x, i: torch.scatter_add(x, 0, i.reshape(1, 1), x), RuntimeError),
+    "index_add": (lambda x, i: torch.index_add(x, 0, i, x[:1]), RuntimeError),
+    "index_copy": (lambda x, i: torch.index_copy(x, 0, i, x[:1]), IndexError),
+    "index_reduce": (lambda x, i: torch.index_reduce(x, 0, i, x[:1], "mean"), IndexError),
+    "embedding": (lambda x, i: torch.nn.functional.embedding(i, x), IndexError),
+    "embedding_bag": (lambda x, i: torch.nn.functional.embedding_bag(i, x, torch.tensor([0])), RuntimeError),
+}
+FROM_THE_END = {
+    "take": lambda x, i: torch.take(x, i), "put": lambda x, i: torch.put(x, i, x[0, :1]),
+    "index_fill": lambda x, i: torch.index_fill(x, 0, i, 1.0), "getitem": lambda x, i: x[i],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_INDEX)
+def test_indices_out_of_range(name):
+    function, error = BY_INDEX[name]
+    x = torch.ones(3, 3)
+    function(x, torch.tensor([2]))
+    for bad in (-1, -9, 3, 10**6):
+        with pytest.raises(error):
+            function(x, torch.tensor([bad]))
+
+
+@pytest.mark.parametrize("name", FROM_THE_END)
+def test_indices_from_the_end(name):
+    x = torch.arange(9.0).reshape(3, 3)
+    last = 9 if name in ("take", "put") else 3
+    assert FROM_THE_END[name](x, torch.tensor([-1])).tolist() == FROM_THE_END[name](x, torch.tensor([last - 1])).tolist()
+    for bad in (last, -last - 1):
+        with pytest.raises(IndexError):
+            FROM_THE_END[name](x, torch.tensor([bad]))
+
+
+def test_dtypes_of_indices():
+    x, short = torch.ones(3, 3), torch.tensor([1], dtype=torch.int16)
+    for function, _ in list(BY_INDEX.values())[:-1]:
+        with pytest.raises(RuntimeError):
+            function(x, short)
+    with pytest.raises(IndexError, match="must be long, int, byte or bool"):
+        x[short]
+    with pytest.raises(RuntimeError, match="Expected a long tensor"):
+        torch.index_copy(x, 0, short.int(), x[:1])
+
+
+@pytest.mark.parametrize("convert", [int, float, complex])
+def test_only_one_element_is_a_number(convert):
+    for x in (torch.ones(2), torch.ones(0)):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+            convert(x)
+    assert convert(torch.ones(1, 1)) == 1
+
+
+def test_out_is_no_expanded_tensor():
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.add(X, 1, out=torch.ones(1).as_strided((3,), (0,)))

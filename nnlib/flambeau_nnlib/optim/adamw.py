@@ -20,7 +20,7 @@ class AdamW(Adam):
     >>> import flambeau as torch
     >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     >>> optimizer = torch.optim.AdamW([w], lr=0.5, weight_decay=1.0)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
+    >>> w.sum().backward(); optimizer.step(); [round(each, 4) for each in w.tolist()]
     [0.0, 0.5]
     """
 

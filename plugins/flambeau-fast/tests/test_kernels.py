@@ -182,6 +182,16 @@ def test_pooling_of_nan(stride):
     )
 
 
+def test_numpys_backward_after_the_forward_of_the_pack():
+    for call in calls(7):
+        if call.name == "lstm_layer" and call.args[-1] is not None:
+            kept, (gates, h, c, weight, reverse) = {}, call.args[:5]
+            made = KERNELS["lstm_layer"](*call.args[:5], kept)
+            slopes = [np.ones_like(made[0]), np.ones_like(made[1])]
+            arguments = (*slopes, gates, h, c, weight, *made, reverse, kept)
+            assert_same(numpy_kernels.KERNELS["lstm_backward"](*arguments), KERNELS["lstm_backward"](*arguments))
+
+
 def test_what_onednn_cannot_do(monkeypatch):
     def refuse(*args):
         raise choice.Declined

@@ -25,6 +25,7 @@ def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | Non
         convolution,
         dropping,
         elementwise,
+        embedding,
         matrix,
         optimizers,
         pooling,

@@ -25,7 +25,9 @@ def _suits(array: Any, like: Any) -> bool:
 def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
     if not (all(_suits(each, query) for each in (query, key, value)) and key.size and value.size and onednn.available()):
         return None
-    batch, heads, length = query.shape[:3]
+    batch, heads, length, size = query.shape
+    if key.shape[3] != size or key.shape[2] != value.shape[2]:
+        return None
     made = np.empty((batch, length, heads, value.shape[3]), FLOAT).swapaxes(1, 2)  # so that the heads of a place lie together
     loops.attention(onednn.gemm(), made, query, key, value, FLOAT.type(scale))
     return made

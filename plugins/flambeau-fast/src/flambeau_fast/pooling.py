@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.pooling import window_sizes
+
 from .choice import FLOAT, fast, is_dense
 from .lazy import Lazy
 
@@ -56,4 +58,36 @@ def max_pool_backward(
     else:
         made = np.zeros(input.shape, FLOAT)
         loops.max_pool_backward(_images(made), _images(g), _images(input), *window_size, *stride, *padding)
+    return made
+
+
+def _shares(
+    space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+) -> Any:
+    """One over how many elements each window has."""
+    counts = window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, FLOAT)
+    return np.ascontiguousarray(np.broadcast_to(FLOAT.type(1) / np.asarray(counts, FLOAT), tuple(size)))
+
+
+@fast(LEAST)
+def avg_pool2d_windows(
+    input: Any, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+) -> Any:
+    if not is_dense(input):
+        return None
+    made = np.empty((*input.shape[:2], *size), FLOAT)
+    shares = _shares(input.shape[2:], window_size, stride, padding, size, count_padding, divisor)
+    loops.avg_pool(_images(made), _images(input), shares, *window_size, *stride, *padding)
+    return made
+
+
+@fast(LEAST)
+def avg_pool_backward(
+    g: Any, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool, divisor: int | None
+) -> Any:
+    if g.ndim != 4 or not is_dense(g):
+        return None
+    made = np.zeros((*g.shape[:2], *space), FLOAT)
+    shares = _shares(space, window_size, stride, padding, size, count_padding, divisor)
+    loops.avg_pool_backward(_images(made), _images(g), shares, *window_size, *stride, *padding)
     return made

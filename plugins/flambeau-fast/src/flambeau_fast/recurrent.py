@@ -15,9 +15,15 @@ loops = Lazy("loops.recurrent")
 LEAST = 1 << 12
 
 
+def _suits(gates: Any, h: Any, c: Any, weight: Any) -> bool:
+    batch, size = h.shape
+    fits = c.shape == h.shape and gates.shape[1:] == (batch, 4 * size) and weight.shape == (4 * size, size)
+    return fits and h.size > 0 and is_dense(h, c, weight) and onednn.available()
+
+
 @fast(LEAST)
 def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, workspace: Any = None) -> Any:
-    if not (is_dense(gates, h, c, weight) and h.size and onednn.available()):
+    if not (_suits(gates, h, c, weight) and is_dense(gates)):
         return None
     active = np.empty((1 if workspace is None else len(gates), *gates.shape[1:]), FLOAT)
     output, cells = np.empty((2, len(gates), *h.shape), FLOAT)
@@ -25,6 +31,7 @@ def lstm_layer(gates: Any, h: Any, c: Any, weight: Any, reverse: bool = False, w
     loops.lstm(onednn.gemm(), active, cells, output, gates, h, c, turned, reverse, loops.strips(len(h)))
     if workspace is not None:
         workspace["active gates"] = active
+        workspace["gates"] = active.reshape(*gates.shape[:2], 4, -1).swapaxes(1, 2)  # as NumPy's kernel would have it
     return output, cells
 
 
@@ -34,7 +41,7 @@ def lstm_backward(
 ) -> Any:
     active = workspace.get("active gates")  # unless another kernel was the forward
     slopes = [np.ascontiguousarray(each) for each in (g_output, g_cells)]
-    if active is None or not (is_dense(h, c, weight, output, cells, *slopes) and h.size and onednn.available()):
+    if active is None or not (_suits(gates, h, c, weight) and is_dense(output, cells, *slopes)):
         return None
     made, (d_h, d_c), d_weight = np.empty(gates.shape, FLOAT), np.zeros((2, *h.shape), FLOAT), np.empty(weight.shape, FLOAT)
     loops.lstm_backward(onednn.gemm(), made, d_h, d_c, d_weight, *slopes, active, h, c, weight, output, cells,

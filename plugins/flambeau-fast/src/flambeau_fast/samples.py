@@ -43,7 +43,8 @@ class _Draw:
 def calls(seed: int = 0) -> Iterator[Call]:
     """Calls with random shapes."""
     draw = _Draw(seed)
-    for family in (_elementwise, _in_place, _sums, _rows, _channels, _pooling, _matrices, _attention, _recurrent, _convolutions):
+    for family in (_elementwise, _in_place, _sums, _rows, _channels, _pooling, _matrices, _embedding, _attention, _recurrent,
+                   _convolutions):  # fmt: skip
         yield from family(draw)
     yield Call("fused_dropout", (draw.normal(*draw.shape(1 << 13)), 0.9, Generator(seed)))
     yield Call("adam_step", tuple(np.abs(draw.normal(150, 150)) for _ in range(4)),
@@ -139,6 +140,10 @@ def _pooling(draw: _Draw) -> Iterator[Call]:
         geometry = (window, stride, padding, (1, 1), size)
         yield Call("max_pool2d", (x, *geometry))
         yield Call("max_pool_backward", (draw.normal(*x.shape[:2], *size), x, *geometry))
+        for count_padding, divisor in ((True, None), (False, None), (True, 3)):
+            rest = (window, stride, padding, size, count_padding, divisor)
+            yield Call("avg_pool2d_windows", (x, *rest))
+            yield Call("avg_pool_backward", (draw.normal(*x.shape[:2], *size), (height, width), *rest))
 
 
 def _matrices(draw: _Draw) -> Iterator[Call]:
@@ -149,6 +154,11 @@ def _matrices(draw: _Draw) -> Iterator[Call]:
     yield Call("bmm", (draw.normal(batch, n, m), draw.normal(batch, p, m).swapaxes(1, 2)))
     yield Call("linear", (draw.normal(p), draw.normal(3, n, m), draw.normal(p, m)))
     yield Call("addmm", (draw.normal(p), draw.normal(n, m), draw.normal(m, p)))
+
+
+def _embedding(draw: _Draw) -> Iterator[Call]:
+    length, width = (int(n) for n in draw.random.integers((60, 70), (90, 100)))
+    yield Call("sum_rows", (draw.normal(3, length, width), draw.random.integers(0, 50, (3, length)), 50))
 
 
 def _attention(draw: _Draw) -> Iterator[Call]:

@@ -1,6 +1,6 @@
-"""Maxima of windows of images ``(image, height, width)``, and their gradient; a thread works on an image at a time.
+"""Maxima and means of windows of images ``(image, height, width)``, and their gradients; a thread works on an image at a time.
 
-The gradient of a window goes to the first of its elements that equals the maximum, as in PyTorch.
+The gradient of a maximum goes to the first of the window's elements that equals it, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -76,3 +76,32 @@ def max_pool_backward(made, g, x, height, width, down, right, top, left):
                         if value > most or value != value:
                             most, row, column = value, r, c
                 made[image, row, column] += g[image, i, j]
+
+
+@compiled
+def avg_pool(out, x, shares, height, width, down, right, top, left):
+    """``shares`` has what the sum of each window is to be multiplied by."""
+    images, rows, columns = x.shape
+    for image in prange(images):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                first, start, total = i * down - top, j * right - left, f32(0)
+                for r in range(max(first, 0), min(first + height, rows)):
+                    line = x[image, r, max(start, 0) : min(start + width, columns)]
+                    for c in range(len(line)):
+                        total += line[c]
+                out[image, i, j] = total * shares[i, j]
+
+
+@compiled
+def avg_pool_backward(made, g, shares, height, width, down, right, top, left):
+    """``made`` is of zeros."""
+    images, rows, columns = made.shape
+    for image in prange(images):
+        for i in range(g.shape[1]):
+            for j in range(g.shape[2]):
+                first, start, slope = i * down - top, j * right - left, g[image, i, j] * shares[i, j]
+                for r in range(max(first, 0), min(first + height, rows)):
+                    line = made[image, r, max(start, 0) : min(start + width, columns)]
+                    for c in range(len(line)):
+                        line[c] += slope

@@ -1,0 +1,25 @@
+"""The gradient of an embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .choice import FLOAT, fast, is_dense
+from .lazy import Lazy
+
+loops = Lazy("loops.embedding")
+
+LEAST = 1 << 12
+
+
+@fast(LEAST)
+def sum_rows(input: Any, indices: Any, count: int) -> Any:
+    places = np.ascontiguousarray(indices, np.int64).reshape(-1)
+    if not is_dense(input) or places.min() < 0 or places.max() >= count:
+        return None
+    width = input.shape[-1]
+    made = np.zeros((count, width), FLOAT)
+    loops.sum_rows(made, input.reshape(-1, width), places, loops.strips(width))
+    return made

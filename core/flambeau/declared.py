@@ -43,7 +43,7 @@ def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str]
     added = [f"{alias}=None" for name in names for alias in aliases[name]]
     if not added:
         return ", ".join(declared), "", ""
-    parts, lines, late, optional = [], [], [], False
+    parts, lines, late, optional = [], [], [], False  # type: ignore[var-annotated]
     for name, text in zip(names, declared, strict=True):
         required = text == name and not text.startswith("*")
         optional = optional or (required and bool(aliases[name]))  # those that follow cannot be required, either

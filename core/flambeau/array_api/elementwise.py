@@ -126,7 +126,7 @@ def sign(x: Tensor, /) -> Tensor:
     made = torch.sgn(x)
     if x.dtype.category < FLOATING:
         return made
-    return torch.where(torch.isnan(x), complex(nan, nan) if x.dtype.category == COMPLEX else nan, made)
+    return torch.where(torch.isnan(x), complex(nan, nan) if x.dtype.category == COMPLEX else nan, made)  # type: ignore[no-any-return]
 
 
 def real(x: Tensor, /) -> Tensor:

@@ -253,7 +253,7 @@ def reflect(input: Tensor, tau: Tensor, other: Tensor, adjoint: bool = False) ->
     for k in range(count) if adjoint else reversed(range(count)):
         v, factor = vectors[..., k : k + 1], tau[..., k : k + 1].unsqueeze(-1)
         turned = turned - (factor.conj() if adjoint else factor) * ((turned @ v.conj()) @ v.mT)
-    return turned.mT  # type: ignore[no-any-return]  # a property
+    return turned.mT  # a property
 
 
 @with_out

@@ -150,9 +150,9 @@ def _move_views(self: Tensor, flat: Any) -> None:
     if storage is None or not backend.mutable:
         return
     for each in {self._base, *storage.alive()} - {None, self}:
-        if each._kind is self._kind:
-            array = each._array
-            each._array = backend.as_strided(flat, array.shape, backend.strides(array), backend.root(array)[1])
+        if each._kind is self._kind:  # type: ignore[union-attr]
+            array = each._array  # type: ignore[union-attr]
+            each._array = backend.as_strided(flat, array.shape, backend.strides(array), backend.root(array)[1])  # type: ignore[union-attr]
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:

@@ -329,7 +329,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
         raise RuntimeError(f"torch.ormqr: other.shape[{dim}] must be equal to input.shape[-2]")
     if left:
         return reflect(input, tau, other, adjoint=transpose)
-    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH  # type: ignore[no-any-return]  # a property
+    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH  # a property
 
 
 # --- LU and triangular systems ------------------------------------------------------------------------------------

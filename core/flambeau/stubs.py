@@ -39,7 +39,7 @@ from .random import Generator
 '''
 _SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
 _KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
-_EXCUSED = {"__eq__": "override", "__ne__": "override", "__ipow__": "misc"}  # object's return a bool; __pow__ has ``out``
+_EXCUSED = {"__eq__": "override", "__ne__": "override"}  # object's return a bool
 _FROM_PYTHON = {"__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"}
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 

@@ -154,7 +154,7 @@ def _above(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 _clamp_between = op(
-    "clamp_between", _between_forward, takes="real numbers", promote="arithmetic", scalars=False, public=False,
+    "clamp_between", _between_forward, takes="real", promote="arithmetic", scalars=False, public=False,
     method=False, out=False, backward_name="ClampBackward0", input=_inside, min=_below, max=_above,
 )  # fmt: skip
 
@@ -169,18 +169,21 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    given = [each for each in (input, min, max) if each is not None]
+    if any(isinstance(each, complex) or (isinstance(each, Tensor) and each.dtype.category == dtypes.COMPLEX) for each in given):
+        raise NotImplementedError("clamp is not supported for complex types")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if all(each is None or isinstance(each, Tensor) for each in (min, max)):
+            if min is not None and max is not None and result_dtype((input, min, max)) is dtypes.bool_:
+                raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")  # with one bound it is maximum or minimum
             return _clamp_between(input, min, max)
         if any(isinstance(each, Tensor) and each.ndim for each in (min, max)):
-            given = ", ".join(type(each).__name__ for each in (input, min, max))
-            raise TypeError(f"clamp() received an invalid combination of arguments - got ({given}): the bounds must both be "
+            named = ", ".join(type(each).__name__ for each in (input, min, max))
+            raise TypeError(f"clamp() received an invalid combination of arguments - got ({named}): the bounds must both be "
                             "Tensors, or both numbers")
         min, max = (each.item() if isinstance(each, Tensor) else each for each in (min, max))
     bounds = [each for each in (min, max) if each is not None]
     require_operands("clamp", **{name: each for name, each in (("min", min), ("max", max)) if each is not None})
-    if input.dtype.category == dtypes.COMPLEX or any(isinstance(each, complex) for each in bounds):
-        raise NotImplementedError("clamp is not supported for complex types")
     if not all(type(each) in input._kind.scalars for each in bounds):
         input = input.to(result_dtype((input, *bounds)))
     if input.dtype.category == dtypes.INTEGER:

@@ -56,6 +56,24 @@ def test_products_use_one_thread_meanwhile(count):
     assert get() == torch.get_num_threads() == count
 
 
+def test_serial_work_uses_one_thread_for_products(count):
+    get = threads._switch()[0]
+    assert threads.serially(lambda *given: (get(), torch.get_num_threads(), given), 3, 4) == (1, count, (3, 4))
+    assert threads.serially(threads.serially, get) == 1
+    assert threads.share(lambda part: threads.serially(get), range(count)) == [1] * count
+    with pytest.raises(ZeroDivisionError):
+        threads.serially(lambda: 1 / 0)
+    assert get() == torch.get_num_threads() == count
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (64, 320, 50), (257, 300, 211), (0, 3, 4), (3, 0, 4)])
+def test_products_of_any_size(count, shape):
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal(shape[:2]), rng.standard_normal(shape[1:])
+    np.testing.assert_allclose(threads.product(left, right), np.einsum("ij,jk->ik", left, right), atol=1e-10)
+    assert threads._switch()[0]() == count
+
+
 def test_shared_work_within_shared_work(count):
     found = threads.share(lambda part: threads.share(lambda each: (part, each), range(3)), range(4))
     assert found == [[(part, each) for each in range(3)] for part in range(4)]

@@ -17,7 +17,7 @@ from flambeau.ops.arithmetic import integer_pow
 from flambeau.settings import preserve_format
 
 from .pieces import PIECE, by_pieces, over_pieces, pieces, select
-from .threads import LARGE
+from .threads import LARGE, product
 
 Kernel = Callable[..., Any]
 
@@ -53,6 +53,28 @@ _LARGE = 1 << 18  # elements that leave no room for a temporary array in the cac
 # In place: ``kernel(target, *others, **scalars)``.  A temporary array takes the intermediate result, so that a call that fails
 # has written nothing.
 INPLACE.update({name: _in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
+
+
+def _refusing_zero(ufunc: Kernel) -> Kernel:
+    """A division that raises where integers are divided by zero."""
+
+    def divide(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -> np.ndarray:
+        if other.dtype.kind in "iu" and not other.all():
+            raise RuntimeError("ZeroDivisionError")
+        return ufunc(input, other, *out)
+
+    return divide
+
+
+def _truncate_quotient(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -> np.ndarray:
+    whole = other.dtype.kind in "iu"
+    return np.floor_divide(input - np.fmod(input, other), other, *out) if whole else np.trunc(input / other, *out)
+
+
+_DIVISIONS = {name: _refusing_zero(UFUNCS[name]) for name in ("floor_divide", "fmod", "remainder")}
+_DIVISIONS["trunc_divide"] = _refusing_zero(_truncate_quotient)
+KERNELS.update(_DIVISIONS)
+INPLACE.update({name: lambda target, other, divide=divide: divide(target, other, target) for name, divide in _DIVISIONS.items()})
 
 
 def in_place(function: Kernel) -> Kernel:
@@ -264,21 +286,21 @@ def linear(bias: Any, input: Any, weight: Any) -> Any:
     shape = input.shape
     rows = input if len(shape) == 2 else input.reshape(prod(shape[:-1]), shape[-1])
     if weight.shape[1] >= _LONG * len(rows):  # OpenBLAS likes the few rows on the right side better
-        made = np.add(np.matmul(weight, rows.T).T, bias, order="C")
+        made = np.add(product(weight, rows.T).T, bias, order="C")
     else:
-        made = rows.dot(weight.T)
+        made = product(rows, weight.T)
         made = np.add(made, bias, made) if made.dtype is bias.dtype and bias.ndim < 2 else made + bias
     return made if len(shape) == 2 else made.reshape(*shape[:-1], made.shape[-1])
 
 
 @kernel
 def mm(input: Any, mat2: Any) -> Any:
-    return input.dot(mat2) if input.ndim == 2 else np.matmul(input, mat2)  # the method takes half the time of a small product
+    return product(input, mat2) if input.ndim == 2 else np.matmul(input, mat2)
 
 
 @kernel
 def addmm(bias: Any, input: Any, mat2: Any) -> Any:
-    made = np.matmul(input, mat2)
+    made = product(input, mat2) if input.ndim == 2 else np.matmul(input, mat2)
     return np.add(made, bias, made) if np.broadcast_shapes(bias.shape, made.shape) == made.shape else made + bias
 
 

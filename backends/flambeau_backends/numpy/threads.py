@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LARGE", "follow", "get_num_threads", "parts", "set_num_threads", "share"]
+__all__ = ["LARGE", "follow", "get_num_threads", "parts", "product", "serially", "set_num_threads", "share"]
 
 LARGE = 200_000  # elements from which on work is shared
+_SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications: below, OpenBLAS uses one thread; from then on, several pay
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set it
 
@@ -151,6 +152,30 @@ def _leave_threads_behind() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_threads_behind)
+
+
+def serially(compute: Callable[..., Any], *args: Any) -> Any:
+    """``compute(*args)``, where matrix products use one thread each.
+
+    OpenBLAS's threads are soon at work, but spin for some 20 ms afterwards, on processors that shared work might use.
+    """
+    team = _team
+    if not team.free.acquire(blocking=False):  # inside shared work, or beside it: one thread each already
+        return compute(*args)
+    try:
+        team.size = size = get_num_threads()
+        _set_for_products(1)
+        return compute(*args)
+    finally:
+        team.size = 0
+        _set_for_products(size)
+        team.free.release()
+
+
+def product(left: Any, right: Any) -> Any:
+    """The product of two matrices, by several threads only where it is large enough."""
+    work = left.shape[0] * right.size
+    return serially(left.dot, right) if _SMALL_PRODUCT < work < _LARGE_PRODUCT else left.dot(right)
 
 
 def share(compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:

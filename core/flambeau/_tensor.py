@@ -289,10 +289,11 @@ class Tensor(Members):
                 raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
                                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same "
                                    "size")  # fmt: skip
-            if value.dtype is not self.dtype:
-                raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype "
-                                   f"'{self.dtype}'. "
-                                   "Please ensure that the gradient and the tensor have the same dtype")  # fmt: skip
+            wanted = self.__dict__.get("_grad_dtype", self.dtype)
+            if wanted is not None and value.dtype is not wanted:
+                raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype "
+                                   f"'{wanted}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                                   "dtype)")  # fmt: skip
             if value.device != self.device:
                 raise RuntimeError(f"assigned grad has data located on a different device: {value.device}, not {self.device}")
         self._grad = None if value is None else value._kind.settle(value)
@@ -301,7 +302,35 @@ class Tensor(Members):
     def grad(self) -> None:
         self._grad = None
 
-    grad_dtype = dtype
+    @property
+    def grad_dtype(self) -> dtypes.dtype | None:
+        """The dtype that ``grad`` has, the tensor's own unless another is set; of leaves only.
+
+        None lets any gradient be assigned.
+
+        >>> import flambeau as torch
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> x.grad_dtype = torch.float64
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([1., 1.], dtype=torch.float64)
+        """
+        if self._node is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.__dict__.get("_grad_dtype", self.dtype)  # type: ignore[no-any-return]  # a dict of anything
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype: dtypes.dtype | None) -> None:
+        if self._node is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if not (dtype is None or isinstance(dtype, dtypes.dtype)):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+        if self._grad is not None and dtype not in (None, self._grad.dtype):
+            raise RuntimeError(f"Cannot set grad_dtype to '{dtype}' because there is already a gradient with dtype "
+                               f"'{self._grad.dtype}'. Please clear the gradient (.grad = None) before changing "
+                               "grad_dtype")  # fmt: skip
+        self.__dict__["_grad_dtype"] = dtype
+        self._has_hooks = True  # to be asked for where the gradient is accumulated
 
     def retain_grad(self) -> None:
         """Fill ``grad`` in backward although this is not a leaf."""

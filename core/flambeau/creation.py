@@ -123,7 +123,7 @@ def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -
     if _is_array(data):
         return _from_array(data, dtype, device, copy)
     if isinstance(data, (list, tuple)):
-        made = _from_plain_lists(data, dtypes.OF_PYTHON.get(dtype, dtype), device)
+        made = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
         if made is not None:
             return made
     elif not hasattr(data, "__getitem__"):
@@ -258,21 +258,24 @@ def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> T
 
 
 def asarray(
-    obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """``obj`` as a tensor, sharing memory if possible (``copy=None``), never (True), or always (False: ValueError)."""
+    """``obj`` as a tensor, sharing memory if possible (``copy=None``), never (True), or always (False: ValueError).
+
+    The derivatives of a tensor go on, unless ``requires_grad`` is False.
+    """
     make = tensor if copy and not isinstance(obj, Tensor) else as_tensor
     made = make(obj, dtype=dtype, device=device)
     if isinstance(obj, Tensor):
         made = made.clone() if copy and made is obj else made
         if copy is False and made is not obj:
             raise ValueError("can't alias tensor with given dtype or device")
-        if not requires_grad:
-            return made.detach() if made._requires_grad else made
-        return made.requires_grad_()
+        if requires_grad is None:
+            return made
+        return made.requires_grad_() if requires_grad else made.detach()
     if copy is False and not _is_array(obj):
         raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
-    return _finish(made, requires_grad)
+    return _finish(made, bool(requires_grad))
 
 
 def from_numpy(ndarray: Any, /) -> Tensor:
@@ -545,6 +548,8 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     kind = _kind(dtype, device, _dtype_of(out) or default)
+    if kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.dtype.legacy_name}'")
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if kind.dtype is dtypes.int64:

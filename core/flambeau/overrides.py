@@ -528,9 +528,11 @@ def _overridable_names() -> dict[Any, str]:
     for space, namespace in _namespaces():
         for name in getattr(namespace, "__all__", None) or FACES:
             function = getattr(namespace, name, None)
-            if isinstance(function, FunctionType):
+            if isinstance(function, FunctionType) and (namespace is not torch or name in torch.op.PUBLIC):  # no settings
                 found.setdefault(function, f"{space}.{name}")
     for name, attribute in vars(torch.Tensor).items():
+        if name in _NOT_OFFERED:
+            continue
         if isinstance(attribute, property):
             found.setdefault(attribute.__get__, f"torch.Tensor.{name}.__get__")
         elif isinstance(attribute, FunctionType) and (not name.startswith("_") or name.startswith("__")):

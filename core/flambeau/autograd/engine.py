@@ -422,6 +422,9 @@ def on_device_of(kind: Kind) -> AbstractContextManager[Any]:
 def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
     """Add to ``leaf.grad``: in place, or recorded where the graph is kept differentiable."""
     grad, kind = leaf._grad, leaf._kind
+    if leaf._has_hooks and (dtype := leaf.__dict__.get("_grad_dtype")) is not None:
+        kind = kind.to(dtype)
+        gradient = fit(gradient, kind, leaf._array.shape, hasattr(gradient, "_kind"))
     if create_graph:
         leaf._grad = gradient.clone() if grad is None else grad + gradient
     else:

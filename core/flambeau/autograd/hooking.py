@@ -44,9 +44,9 @@ def after_accumulation(leaf: Tensor) -> None:
 
     for hook in list((leaf.__dict__.get("_post_accumulate_hooks") or {}).values()):
         returned = hook(leaf)
-        if isinstance(returned, Tensor):
+        if isinstance(returned, Tensor) and returned is not leaf:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        if returned is not None:
+        if not (returned is None or returned is leaf):
             raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
     accumulator = leaf.__dict__.get("_accumulator")
     if accumulator is not None and accumulator.hooks is not None:

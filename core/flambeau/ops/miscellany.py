@@ -11,7 +11,9 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..creation import empty, frombuffer
+from ..dispatch import require_dtype
 from ..op import PUBLIC, composite
+from ..settings import memory_format
 from .views import wrap_dim
 
 # --- memory -------------------------------------------------------------------------------------------------------
@@ -27,11 +29,16 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
     >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
     (2, 1, 0)
     """
-    if not isinstance(ambiguity_check, (bool, list)):
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not (isinstance(formats, list) and all(isinstance(each, memory_format) for each in formats)):
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     strides = self.stride()
     if ambiguity_check is not False and (1 in self.shape or len(set(strides)) < len(strides)):
-        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+        if sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+                               "formats.")  # fmt: skip
+        if len(set(strides)) < len(strides):
+            raise RuntimeError("The tensor does not have unique dim order.")
     return tuple(sorted(range(self.ndim), key=lambda each: (-strides[each], each)))
 
 
@@ -105,6 +112,7 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool =
     """
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
+    require_dtype("xor_sum_cpu", input, "real")
     given: Sequence[int] = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
     if not input.ndim:
         given, input = [wrap_dim(each, 0) for each in given][:0], input.clone()

@@ -10,6 +10,7 @@ import flambeau as torch
 
 from .. import devices, dtypes
 from .._tensor import Tensor
+from ..lazy import show
 from ..parameter import Parameter
 from ..storage import TypedStorage, UntypedStorage, placed
 
@@ -33,7 +34,7 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # What autograd keeps on a tensor; hooks are not saved, as in PyTorch.
 _NOT_STATE = frozenset({  # what concerns this tensor's history and memory, not its value
-    "_accumulator", "_argument", "_became", "_depth", "_has_hooks", "_hidden_at", "_hooks", "_inference", "_output_of",
+    "_accumulator", "_argument", "_became", "_depth", "_grad_dtype", "_has_hooks", "_hidden_at", "_hooks", "_inference", "_output_of",
     "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
 # PyTorch has no typed storage of these: it saves bytes, and the dtype beside them.
@@ -184,11 +185,11 @@ def _check_bounds(nbytes: int, itemsize: int, offset: int, size: Sequence[int], 
 
 
 def _finish(made: Tensor, requires_grad: bool, metadata: Mapping[str, bool] | None) -> Tensor:
-    """Apply what PyTorch leaves undone in memory (conjugation, negation), and ask for a gradient."""
+    """Show conjugated or negated what PyTorch left so in memory, which may be read later only, and ask for a gradient."""
     if metadata and metadata.get("conj"):
         made = made.conj()
     if metadata and metadata.get("neg"):
-        made = -made
+        made = show(made, "neg")
     return made.requires_grad_(requires_grad)
 
 

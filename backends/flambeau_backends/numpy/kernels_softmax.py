@@ -227,13 +227,15 @@ def cross_entropy(
     return _reduced(log_sum.reshape(-1) - joined[_places(joined.shape, classes)], weights, target, reduction)
 
 
-def _sample_slopes(g: Any, classes: Any, weights: Any, reduction: str) -> Any:
+def _sample_slopes(g: Any, target: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
     """The gradient of each sample's loss."""
     if reduction == "none":
         g = g.reshape(-1)
     elif reduction == "mean":
-        count = classes.size if weights is None else weights.sum()
-        g = np.asarray(g.item() / count if count else np.nan, g.dtype)
+        count = target.size if weights is None else weights.sum()
+        if not count:
+            return np.where(target.reshape(-1) == ignore_index, 0, np.nan).astype(g.dtype)
+        g = np.asarray(g.item() / count, g.dtype)
     return g if weights is None else g * weights
 
 
@@ -244,7 +246,7 @@ def nll_loss_backward(
     made = np.zeros(shape, input.dtype)
     joined = _joined(made)
     classes, weights = _classes(target, shape[1], weight, input.dtype, ignore_index)
-    joined[_places(joined.shape, classes)] = -_sample_slopes(input, classes, weights, reduction)
+    joined[_places(joined.shape, classes)] = -_sample_slopes(input, target, weights, reduction, ignore_index)
     return made
 
 
@@ -255,7 +257,7 @@ def cross_entropy_backward(
 ) -> Any:
     """Probabilities minus one at the target, scaled sample by sample."""
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    slopes = _sample_slopes(g, classes, weights, reduction)
+    slopes = _sample_slopes(g, target, weights, reduction, ignore_index)
     each = slopes.reshape(log_sum.shape) if slopes.ndim else slopes
     made = np.empty(input.shape, input.dtype)
     if made.size <= PIECE:

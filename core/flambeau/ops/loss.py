@@ -11,6 +11,7 @@ from .._tensor import Tensor, alias
 from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.node import shown_as
 from ..autograd.unfolding import become, step
+from ..dispatch import require_constant
 from ..op import op
 from ..overrides import wanted
 from .formula import formula
@@ -49,7 +50,7 @@ def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -
 
 _mse_loss = op(
     "mse_loss", lambda xp, input, target, /, reduction: _reduced_array(xp, (input - target) ** 2, reduction),
-    promote="arithmetic", public=False, method=False, out=False,
+    promote="arithmetic", takes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction: F.mse_loss_backward(g, input, target, reduction),
     target=lambda F, g, input, target, reduction: F.mse_loss_backward(g, target, input, reduction),
 )  # fmt: skip
@@ -85,12 +86,12 @@ def _huber_forward(xp: Any, input: Any, target: Any, /, reduction: str, delta: f
 
 
 _smooth_l1 = op(
-    "smooth_l1_loss", _smooth_l1_forward, promote="arithmetic", public=False, method=False, out=False,
+    "smooth_l1_loss", _smooth_l1_forward, promote="arithmetic", takes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
     target=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
 )  # fmt: skip
 _huber = op(
-    "huber_loss", _huber_forward, promote="arithmetic", public=False, method=False, out=False,
+    "huber_loss", _huber_forward, promote="arithmetic", takes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(input - target, -delta, delta), reduction),
     target=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(target - input, -delta, delta), reduction),
 )  # fmt: skip
@@ -155,12 +156,13 @@ def _logits_target(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_wei
 
 
 _bce = op(
-    "binary_cross_entropy", _bce_forward, promote="accumulate", public=False, method=False, out=False,
+    "binary_cross_entropy", _bce_forward, promote="accumulate", takes="floating", public=False, method=False, out=False,
     input=lambda F, g, input, target, weight, reduction: _bce_input(F, g, input, target, weight, reduction),
     target=lambda F, g, input, weight, reduction: _bce_target(F, g, input, weight, reduction),
 )  # fmt: skip
 _bce_with_logits = op(
-    "binary_cross_entropy_with_logits", _logits_forward, promote="accumulate", public=False, method=False, out=False,
+    "binary_cross_entropy_with_logits", _logits_forward, promote="accumulate", takes="floating",
+    public=False, method=False, out=False,
     input=lambda F, g, input, target, weight, pos_weight, reduction: _logits_input(
         F, g, input, target, weight, pos_weight, reduction),
     target=lambda F, g, input, target, weight, pos_weight, reduction: _logits_target(
@@ -173,6 +175,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     check_reduction(reduction)
     if input.dtype is not target.dtype and not wanted((input, target)):
         raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
+    if weight is not None:
+        require_constant("binary_cross_entropy", weight=weight)
     return _bce(input, target, weight, reduction)
 
 
@@ -182,7 +186,12 @@ def binary_cross_entropy_with_logits(
     """The cross entropy of sigmoids and the probabilities that were right, without overflow."""
     check_reduction(reduction)
     if target.dtype is not input.dtype:
-        target = target.to(input.dtype)
+        if target.dtype.category != dtypes.FLOATING:
+            raise RuntimeError(f"result type {input.dtype.legacy_name} can't be cast to the desired output type "
+                               f"{target.dtype.legacy_name}")  # fmt: skip
+        input = input.to(target.dtype)
+    if weight is not None or pos_weight is not None:
+        require_constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     return _bce_with_logits(input, target, weight, pos_weight, reduction)
 
 
@@ -223,12 +232,14 @@ def _nll_loss_backward_forward(
     one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
     safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
     slope = -input * (weights / xp.sum(weights) if reduction == "mean" else weights)
+    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # even if nothing counts
     classes = xp.reshape(xp.arange(shape[1]), (1, shape[1]) + (1,) * (len(shape) - 2))
     return xp.where(xp.expand_dims(safe, axis=1) == classes, xp.expand_dims(slope, axis=1), xp.zeros((), dtype=input.dtype))
 
 
 _nll_loss = op(
-    "nll_loss", _nll_loss_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
+    "nll_loss", _nll_loss_forward, promote="accumulate", takes="floating",
+    apart=("target",), public=False, method=False, out=False,
     input=lambda F, g, target, weight, input_shape, reduction, ignore_index: F.nll_loss_backward(
         g, target, weight, input_shape, reduction, ignore_index),
 )  # fmt: skip
@@ -280,9 +291,11 @@ def _nll_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
     return (F.nll_loss_backward(g, target, weight, node.edges[0].shape, node.reduction, node.ignore_index),)
 
 
-_log_sum_exp = op("log_sum_exp", _log_sum_exp_forward, promote="accumulate", public=False, method=False, out=False)
+_log_sum_exp = op(
+    "log_sum_exp", _log_sum_exp_forward, promote="accumulate", takes="floating", public=False, method=False, out=False)
 _cross_entropy = op(
-    "cross_entropy", _cross_entropy_forward, promote="accumulate", apart=("target",), public=False, method=False, out=False,
+    "cross_entropy", _cross_entropy_forward, promote="accumulate", takes="floating",
+    apart=("target",), public=False, method=False, out=False,
     backward_name="NllLossBackward0", unfold=_unfold,
     input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
         F, g, input, log_sum, target, weight, reduction, ignore_index),
@@ -293,18 +306,30 @@ _cross_entropy = op(
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    given, wanted = input._array.shape, target._array.shape
+    if weight is not None:
+        require_constant("nll_loss_forward" if len(given) <= 2 else "nll_loss2d_forward", weight=weight)
+    if len(given) == 1:
+        if len(wanted) == 1 and wanted != (1,):
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
+    elif not wanted or given[0] != wanted[0]:
+        raise ValueError(f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
+    if len(given) <= 2 and len(wanted) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype not in (dtypes.int64, dtypes.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}")
-    given, wanted = input._array.shape, target._array.shape
-    if len(given) == 1:
-        return
-    if not wanted or given[0] != wanted[0]:
-        raise ValueError(f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
-    if given[2:] != wanted[1:]:
+    if len(given) == 4 and len(wanted) != 3:
+        raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}")
+    if len(given) > 2 and given[2:] != wanted[1:]:
         raise RuntimeError(f"Expected target size {[given[0], *given[2:]]}, got {list(wanted)}")
-    if weight is not None and weight.shape != (given[1],):
-        raise RuntimeError(f"weight tensor should be defined either for all {given[1]} classes or no classes but got weight "
+    if weight is None:
+        return
+    classes = given[min(len(given) - 1, 1)]
+    if weight.shape != (classes,):
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
                            f"tensor of shape: {list(weight.shape)}")  # fmt: skip
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {weight.dtype.legacy_name}")
 
 
 def _batched_classes(
@@ -346,7 +371,12 @@ def cross_entropy(
     >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
     tensor(0.6931)
     """
-    if target._kind.dtype.category >= dtypes.FLOATING:
+    if input._array.shape == target._array.shape:
+        if target._kind.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("Expected floating point type for target with class probabilities, got "
+                               f"{target.dtype.legacy_name}")  # fmt: skip
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing)
     if label_smoothing:
         return _smoothed_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
@@ -354,15 +384,14 @@ def cross_entropy(
 
 
 def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
+    if input._kind.dtype in dtypes.HALF:  # the logarithm of the sum would be rounded before the subtraction
+        return _nll_loss(log_softmax(input, 1), target, weight, reduction, ignore_index)
     return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)
 
 
 def _cross_entropy_of_probabilities(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
 ) -> Tensor:
-    if input.shape != target.shape:
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, and the shape of input, "
-                           f"{list(input.shape)}, got {list(target.shape)}")  # fmt: skip
     check_reduction(reduction)
     dim = min(input.ndim - 1, 1)
     if label_smoothing:

@@ -14,6 +14,7 @@ from .. import dtypes
 from .._tensor import Tensor, alias
 from ..autograd.grad_mode import _grad, no_grad
 from ..autograd.unfolding import gathered
+from ..dispatch import require_constant, require_dtype
 from ..op import PUBLIC, op
 from ..overrides import wanted
 from .conversion import in_format_of
@@ -93,20 +94,22 @@ def _norm_forward(
 
 def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
     return op(
-        name, _norm_forward, promote="accumulate", public=False, method=False, out=False, backward_name=backward_name,
+        name, _norm_forward, promote="accumulate",
+        takes="floating", public=False, method=False, out=False, backward_name=backward_name,
         fixed=("mean", "variance"), joint=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: (
             norm_backward(F, g, input, weight, bias, mean, variance, dims, eps, workspace)),
     )  # fmt: skip
 
 
 _moments = op(
-    "moments", _moments_forward, promote="accumulate", results=("mean", "variance"), public=False, method=False, out=False
-)
+    "moments", _moments_forward, promote="accumulate", takes="floating", results=("mean", "variance"), public=False, method=False,
+    out=False,
+)  # fmt: skip
 _batch_norm = _norm_record("batch_norm", "NativeBatchNormBackward0")
 _layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
 _group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
 _fixed_norm = op(
-    "fixed_norm", _norm_forward, promote="accumulate", public=False, method=False, out=False,
+    "fixed_norm", _norm_forward, promote="accumulate", takes="floating", public=False, method=False, out=False,
     backward_name="NativeBatchNormBackward0", fixed=("mean", "variance"),
     joint=lambda F, g, input, weight, bias, mean, variance, eps: (
         fixed_norm_backward(F, g, input, weight, bias, mean, variance, eps)),
@@ -155,6 +158,7 @@ def batch_norm(
         return input.clone()
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
+    require_constant("native_batch_norm", running_mean=running_mean, running_var=running_var)
     ndim, shown = input.ndim, (input, weight, bias)
     weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)
     if not training:
@@ -164,7 +168,7 @@ def batch_norm(
         return _shown(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *shown)
     dims = (0, *range(2, ndim))
     mean, variance = _moments(alias(input), dims)
-    if running_mean is not None or running_var is not None:
+    if input.numel() and (running_mean is not None or running_var is not None):
         count = input.numel() // max(input.shape[1], 1)
         _keep_running(running_mean, running_var, mean, variance, count, momentum)
     return _shown(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *shown)
@@ -246,6 +250,8 @@ def group_norm(
 ) -> Tensor:  # fmt: skip
     """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
     batch, channels, *space = input.shape
+    if not isinstance(num_groups, int):
+        raise TypeError(f"group_norm(): argument 'num_groups' (position 2) must be int, not {type(num_groups).__name__}")
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
@@ -267,7 +273,10 @@ def group_norm(
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if input.ndim < len(shape):
+        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.ndim}")
     _check_layer("rms_norm", input, shape, weight=weight)
+    require_dtype("rms_norm", input, "inexact")
     wide = input.float() if input.dtype in dtypes.HALF else input
     eps = dtypes.finfo(wide.dtype).eps if eps is None else eps
     scale = ((wide * wide).mean(tuple(range(-len(shape), 0)), keepdim=True) + eps).rsqrt()

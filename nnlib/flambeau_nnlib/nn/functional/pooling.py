@@ -9,6 +9,7 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor, adaptive_avg_pool1d, avg_pool1d
 from flambeau.autograd.unfolding import gathered
+from flambeau.dispatch import require_dtype
 from flambeau.ops import adaptive_pooling
 from flambeau.ops import pooling as ops
 from flambeau.ops.conversion import in_format_of
@@ -112,25 +113,40 @@ def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, outpu
     name = f"fractional_max_pool{n}d"
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-    space = input.shape[-n:]
+    space, kernels = input.shape[-n:], ops.per_dimension(name, "kernel_size", kernel_size, n)
     if output_size is None:
         sizes = tuple(int(length * ratio) for length, ratio in zip(space, _tuple(output_ratio, n), strict=True))
     else:
-        sizes = _tuple(output_size, n)
+        sizes = ops.per_dimension(name, "output_size", output_size, n)
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     if samples is None:
         samples = torch.rand(batched.shape[0], batched.shape[1], n, dtype=input.dtype, device=input.device)
+    else:
+        _check_samples(samples, batched, n)
     order = (1, 0) if n == 2 else (0, 1, 2)  # which sample serves which dimension
     positions = []
     names = ("time", "height", "width")[-n:]
-    for dim, (length, size, kernel) in enumerate(zip(space, sizes, _tuple(kernel_size, n), strict=True)):
+    for dim, (length, size, kernel) in enumerate(zip(space, sizes, kernels, strict=True)):
         if size + kernel - 1 > (length if n == 2 else length - 1):  # in three dimensions PyTorch wants one place to spare
             called = name if n == 2 else f"{name}_out"
             raise RuntimeError(f"{called}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
-        positions.append(_random_windows(samples[:, :, order[dim]], length, size, kernel))
+        positions.append(_random_windows(samples[: len(batched), :, order[dim]], length, size, kernel))
     made, indices = adaptive_pooling.max_of_windows(batched, positions)
     made, indices = (made, indices) if batched is input else (made.squeeze(0), indices.squeeze(0))
     return gathered(made, f"FractionalMaxPool{n}DBackward0", (input,)), indices
+
+
+def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
+    if samples.dtype != batched.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    if len(samples) < len(batched):
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != batched.shape[1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != n:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.shape[2]}.")
 
 
 def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
@@ -203,6 +219,8 @@ def _unpooled_size(
 ) -> list[int]:
     sizes = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(given, kernel, stride, padding, strict=True)]
     if wanted is None:
+        if min(sizes) < 0:
+            raise ValueError(f"max_unpooling: output_size must contain non-negative spatial dimensions, but got {sizes}")
         return sizes
     wanted = list(wanted)[2:] if len(wanted) == len(sizes) + 2 else list(wanted)
     if len(wanted) != len(sizes):
@@ -217,15 +235,17 @@ def _unpooled_size(
 def _unpool(
     n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Sequence[int] | None
 ) -> Tensor:
-    kernel = _tuple(kernel_size, n)
-    stride = kernel if stride is None or stride == () else _tuple(stride, n)
-    size = _unpooled_size(input.shape[-n:], kernel, stride, _tuple(padding, n), output_size)
+    name = f"max_unpool{n}d"
+    kernel, padding = ops.per_dimension(name, "kernel_size", kernel_size, n), ops.per_dimension(name, "padding", padding, n)
+    stride = kernel if stride is None or stride == () else ops.per_dimension(name, "stride", stride, n)
+    size = _unpooled_size(input.shape[-n:], kernel, stride, padding, output_size)
     if indices.dtype is not torch.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: "
                            f"{indices.type().split('.')[-1].removesuffix('Tensor')}")
     if indices.shape != input.shape:
         raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
                            f"indices tensor with shape: {list(indices.shape)}")  # fmt: skip
+    require_dtype(name, input, "floating")
     count = prod(size)
     ops.check_places(indices, size)
     lead = input.shape[:-n]

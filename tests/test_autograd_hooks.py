@@ -245,3 +245,24 @@ def test_a_hook_may_drop_the_graph():
     del y
     out.backward()
     assert x.grad.tolist() == [6, 6]
+
+
+def test_a_gradient_of_another_dtype():
+    x = torch.ones(2, requires_grad=True)
+    x.grad_dtype = torch.float64
+    for _ in range(2):
+        (x * 3).sum().backward()
+    assert x.grad.dtype is torch.float64 and x.grad.tolist() == [6, 6]
+    with pytest.raises(RuntimeError, match="there is already a gradient"):
+        x.grad_dtype = torch.float16
+    with pytest.raises(RuntimeError, match="leaf"):
+        (x * 2).grad_dtype = torch.float16
+    with pytest.raises(RuntimeError, match="grad_dtype"):
+        x.grad = torch.ones(2)
+
+
+def test_a_hook_after_accumulation_may_return_the_tensor():
+    y = torch.zeros(2, requires_grad=True)
+    y.register_post_accumulate_grad_hook(lambda each: each)
+    (y * 2).sum().backward()
+    assert y.grad.tolist() == [2, 2]

@@ -83,6 +83,7 @@ def devices_of(name: str) -> list[str]:
             "flambeau.ones(1, device=backend.device_type); print(backend.device_type, backend.device_count())")  # fmt: skip
     done = subprocess.run([sys.executable, "-c", code.format(name=name)], capture_output=True, text=True, timeout=100)
     if done.returncode:
+        assert "No CUDA GPUs are available" in done.stderr or "No module named 'cupy'" in done.stderr, done.stderr
         return []
     kind, count = done.stdout.split()
     one_by_one = [f"{kind}:{index}" for index in range(int(count))]

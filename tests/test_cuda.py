@@ -28,7 +28,7 @@ def test_questions_have_answers() -> None:
     assert dict(cuda.memory_stats()) == dict(cuda.host_memory_stats()) == cuda.memory_stats_as_nested_dict() == {}
     assert cuda.get_arch_list() == [] and cuda.get_gencode_flags() == "" and cuda.default_generators == ()
     assert cuda.get_rng_state_all() == [] and not cuda.is_bf16_supported() and not cuda.is_tf32_supported()
-    assert not cuda.is_current_stream_capturing() and "process" not in cuda.list_gpu_processes()
+    assert not cuda.is_current_stream_capturing() and "process" not in cuda.list_gpu_processes() + cuda.list_gpu_processes("cuda:0")
     for nothing in (cuda.empty_cache, cuda.seed, cuda.seed_all, cuda.caching_allocator_enable):
         assert nothing() is None
     cuda.manual_seed(1)
@@ -66,8 +66,15 @@ def test_what_needs_a_device_raises(name: str) -> None:
 
 @WITHOUT_CUDA
 def test_objects_that_need_a_device_raise() -> None:
-    with pytest.raises(AssertionError, match=NOT_COMPILED):
-        torch.ones(1).cuda()
+    network = torch.nn.Linear(1, 1)
+    for call in (torch.ones(1).cuda, lambda: torch.ones(1).to("cuda"), lambda: torch.ones(1, device="cuda:0"), network.cuda):
+        with pytest.raises(AssertionError, match=NOT_COMPILED):
+            call()
+    with pytest.raises(TypeError, match=r"type torch\.cuda\.FloatTensor not available"):
+        torch.cuda.FloatTensor(1)
+    with pytest.raises(TypeError, match=r"type torch\.cuda\.HalfTensor not available"):
+        torch.set_default_tensor_type("torch.cuda.HalfTensor")
+    assert torch.ones(1).dtype is torch.float32
     with pytest.raises(RuntimeError, match=r"torch\.cuda\.Stream requires CUDA support"):
         torch.cuda.Stream()
     for kind in (torch.cuda.Event, torch.cuda.CUDAGraph, torch.cuda.MemPool):

@@ -219,6 +219,32 @@ def test_losses_sum_half_precision_in_single(dtype):
     same(F.mse_loss(x, x * 0).float(), 1.0, 1e-3)
 
 
+# --- warping ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize(("batch", "channels"), [(0, 2), (1, 0)])
+def test_no_images_sampled(mode, batch, channels):
+    made = F.grid_sample(torch.ones(batch, channels, 4, 5), torch.zeros(batch, 3, 2, 2), mode=mode, align_corners=False)
+    assert made.shape == (batch, channels, 3, 2)
+
+
+# --- second derivatives -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [
+    F.relu, F.relu6, F.leaky_relu, F.hardtanh, F.hardshrink, F.softshrink, F.hardsigmoid, lambda x: F.threshold(x, 0.1, 2.0),
+    lambda x: F.prelu(x, torch.tensor([0.3], dtype=torch.float64)),
+])  # fmt: skip
+def test_piecewise_linear_functions_bend_nowhere(function):
+    """Their second derivative is zero, which is not the same as none at all: a program may ask for it."""
+    x, weight = normal(20).requires_grad_(), normal(20, seed=1).requires_grad_()
+    slope = torch.autograd.grad((function(x) * weight).sum(), x, create_graph=True)[0]
+    by_x, by_weight = torch.autograd.grad(slope.sum(), (x, weight), create_graph=True)
+    assert not by_x.any()
+    same(by_weight * weight, slope.detach().numpy())
+
+
 # --- CTC ----------------------------------------------------------------------------------------------------------
 
 
@@ -243,10 +269,16 @@ def test_ctc_of_concatenated_targets_and_of_one_sample():
 def test_ctc_too_short_for_its_target():
     log_probs = normal(3, 1, 4).log_softmax(2).requires_grad_()
     arguments = torch.tensor([[1, 1, 2]]), (3,), (3,)
-    assert math.isinf(F.ctc_loss(log_probs, *arguments))
+    impossible = F.ctc_loss(log_probs, *arguments)
+    assert math.isinf(impossible) and torch.autograd.grad(impossible, log_probs)[0].isnan().all()
     loss = F.ctc_loss(log_probs, *arguments, zero_infinity=True)
     loss.backward()
-    assert float(loss) == 0 and not log_probs.grad.isnan().any()
+    assert float(loss) == 0 and not log_probs.grad.any()
+
+
+def test_ctc_refuses_labels_that_there_are_not():
+    with pytest.raises(IndexError, match="Target 4 is out of bounds"):
+        F.ctc_loss(normal(3, 1, 4).log_softmax(2), torch.tensor([[1, 4]]), (3,), (2,))
 
 
 # --- embedding ----------------------------------------------------------------------------------------------------
@@ -280,6 +312,12 @@ def test_bags_without_padding_and_empty_ones(mode):
     same(made, [combined, [0] * 3, [0] * 3, [0] * 3])
     with_end = F.embedding_bag(indices, weight, torch.tensor([0, 3, 5]), mode=mode, include_last_offset=True)
     same(with_end, [getattr(np, mode)(rows[[1, 5, 2]], 0), rows[5] * (2 if mode == "sum" else 1)])
+
+
+def test_bags_scale_gradients_by_frequency():
+    weight = normal(5, 3).requires_grad_()
+    F.embedding_bag(torch.tensor([[0, 1], [1, 4]]), weight, mode="sum", scale_grad_by_freq=True).sum().backward()
+    same(weight.grad[:, 0], [1, 1, 0, 0, 1])
 
 
 def test_rows_of_indices_are_bags():
@@ -513,6 +551,18 @@ def test_grouped_queries_share_keys_and_values():
     same(made, F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)).numpy())
 
 
+def test_what_attention_refuses():
+    q = normal(2, 6, 3, 4)
+    with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal=True"):
+        F.scaled_dot_product_attention(q, q, q, torch.ones(3, 3, dtype=torch.bool), is_causal=True)
+    with pytest.raises(RuntimeError, match="same dtype, but got query.dtype: torch.float64 key.dtype: torch.float32"):
+        F.scaled_dot_product_attention(q, q.float(), q)
+    with pytest.raises(RuntimeError, match="must divide the number of heads in query, but got 4 and 4 for 6"):
+        F.scaled_dot_product_attention(q, q[:, :4], q[:, :4], enable_gqa=True)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        F.scaled_dot_product_attention(q, normal(2, 6, 3, 5), q)
+
+
 # --- convolution --------------------------------------------------------------------------------------------------
 
 
@@ -552,3 +602,36 @@ def test_nothing_warns_without_need():
         x = torch.tensor([[1000.0, -1000.0, 0.0]])
         F.softmax(x, 1), F.log_softmax(x, 1), F.silu(x), F.gelu(x), F.sigmoid(x), F.cross_entropy(x, torch.tensor([0]))
         F.max_pool1d(x, 2), F.layer_norm(x, (3,))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3,), (2, 3, 4), (2, 3, 4, 4)])
+def test_ignored_targets_have_no_gradient(shape):
+    """Even where all are, and the mean is that of nothing."""
+    target = torch.ones(shape[:1] + shape[2:] if len(shape) > 1 else (), dtype=torch.int64)
+    for loss in (F.cross_entropy, F.nll_loss):
+        x = torch.randn(shape, requires_grad=True)
+        mean = loss(x, target, ignore_index=1)
+        mean.backward()
+        assert mean.isnan() and not x.grad.any()
+
+
+def test_cross_entropy_of_halves_is_not_a_difference_of_rounded_numbers():
+    x = torch.full((2, 3), 100.0, dtype=torch.float16)
+    torch.testing.assert_close(F.cross_entropy(x, torch.tensor([0, 2])), torch.tensor(np.log(3), dtype=torch.float16))
+
+
+def test_an_empty_batch_leaves_running_statistics_alone():
+    norm = torch.nn.BatchNorm1d(3)
+    assert norm(torch.zeros(0, 3)).shape == (0, 3)
+    assert norm.running_mean.tolist() == [0, 0, 0] and norm.running_var.tolist() == [1, 1, 1] and norm.num_batches_tracked == 1
+
+
+@pytest.mark.parametrize("target, error, message", [
+    (torch.zeros(2, 3, dtype=torch.int64), RuntimeError, "floating point type for target"),
+    (torch.zeros(2, 1, dtype=torch.int64), RuntimeError, "multi-target not supported"),
+    (torch.zeros(3, dtype=torch.int64), ValueError, "batch_size"),
+    (torch.zeros(2), RuntimeError, "Long or Byte, but got Float"),
+])  # fmt: skip
+def test_cross_entropy_says_what_is_wrong_with_targets(target, error, message):
+    with pytest.raises(error, match=message):
+        F.cross_entropy(torch.zeros(2, 3), target)

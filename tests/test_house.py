@@ -71,7 +71,8 @@ def in_subprocess(code: str, **environment: str) -> str:
 
 def test_only_the_selected_backend_is_imported() -> None:
     code = ("import flambeau as torch, sys, json; torch.ones(2).sum()\n"
-            "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in ('cupy', 'jax', 'flambeau_nnlib', "
+            "plugins = [source.split()[0] for source in torch.backend.installed().values()]\n"
+            "print(json.dumps([m for m in sys.modules if m.partition('.')[0] in (*plugins, 'cupy', 'flambeau_nnlib', "
             "'flambeau_vision') or m.startswith('flambeau_backends.')]))")  # fmt: skip
     loaded = set(json.loads(in_subprocess(code, FLAMBEAU_BACKEND="numpy")))
     assert {name.split(".")[1] for name in loaded if name.startswith("flambeau_backends.")} == {"numpy"}

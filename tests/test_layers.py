@@ -142,8 +142,8 @@ def test_output_size_of_transposed_convolution():
     assert call(layer, floats(1, 1, 4, 4)).shape == (1, 1, 9, 9)
     assert layer(torch.ones(1, 1, 4, 4), output_size=(10, 9)).shape == (1, 1, 10, 9)
     assert layer(torch.ones(1, 4, 4), output_size=(1, 10, 10)).shape == (1, 10, 10)
-    with pytest.raises(ValueError, match="requested an output size of"):
-        layer(torch.ones(1, 1, 4, 4), output_size=(11, 9))
+    with pytest.raises(ValueError, match=r"requested an output size of \[11, 9\]"):
+        layer(torch.ones(1, 1, 4, 4), output_size=[11, 9])
     with pytest.raises(ValueError, match="output_size must have 2 or 4 elements"):
         layer(torch.ones(1, 1, 4, 4), output_size=(9,))
 
@@ -341,6 +341,12 @@ def test_flatten_and_unflatten():
     assert call(nn.Flatten(0), np.float32(1)).shape == (1,)
     with pytest.raises(TypeError, match="found element of type str at pos 1"):
         nn.Unflatten(1, (2, "x"))
+
+
+@pytest.mark.parametrize("size", [2.5, "2", True])
+def test_windows_have_whole_sizes(size):
+    with pytest.raises(TypeError, match=f"'kernel_size' must be tuple of ints, not {type(size).__name__}"):
+        nn.MaxPool2d(size)(torch.ones(1, 2, 4, 4))
 
 
 PADDERS = {"Zero": "constant", "Reflection": "reflect", "Replication": "edge", "Circular": "wrap"}

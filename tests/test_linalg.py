@@ -212,6 +212,15 @@ def test_powers_and_exponential():
     assert LA.matrix_exp(torch.zeros(2, 2)).tolist() == [[1, 0], [0, 1]]
 
 
+@pytest.mark.parametrize("scale", [0.01, 1, 3])
+def test_exponential_in_single_precision(scale):
+    """Of matrices with a dominant eigenvalue, where the denominator of a rational approximation is near singular."""
+    A = (scale * random(40, 5, 5).abs()).float()
+    exact = LA.matrix_exp(A.double())
+    error = (LA.matrix_exp(A) - exact).abs().amax((1, 2)) / exact.amax((1, 2))
+    assert error.amax() < 5e-7
+
+
 def test_tensors_as_matrices():
     A = random(2, 3, 6)
     close(torch.tensordot(LA.tensorinv(A, 2), A, 2), eye(6))

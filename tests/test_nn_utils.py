@@ -82,7 +82,7 @@ def make(function, *args, **kwargs):
         return function(*args, **kwargs)
 
 
-@pytest.mark.parametrize("dim", [0, 1, None])
+@pytest.mark.parametrize("dim", [0, 1, None, -2])
 @pytest.mark.parametrize("weight_norm", [utils.weight_norm, parametrizations.weight_norm])
 def test_weight_norm(weight_norm, dim):
     layer = nn.Conv1d(2, 3, 4)
@@ -95,7 +95,13 @@ def test_weight_norm(weight_norm, dim):
     direction.data *= 5
     layer(x).sum().backward()
     np.testing.assert_allclose(array(layer.weight), 2 * original, rtol=1e-4)
-    assert magnitude.numel() == {0: 3, 1: 2, None: 1}[dim] and magnitude.grad is not None
+    assert magnitude.numel() == {0: 3, 1: 2, -2: 2, None: 1}[dim] and magnitude.grad is not None
+
+
+@pytest.mark.parametrize("weight_norm", [utils.weight_norm, parametrizations.weight_norm])
+def test_weight_norm_along_a_dimension_that_there_is_not(weight_norm):
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-2, 1\], but got 5"):
+        make(weight_norm, nn.Linear(3, 4), dim=5)
 
 
 def test_old_weight_norm_can_be_removed_and_converted():
@@ -138,8 +144,10 @@ def test_old_spectral_norm_can_be_removed():
     assert not layer._forward_pre_hooks and not layer._state_dict_hooks
 
 
-def test_spectral_norm_of_a_vector():
-    layer = parametrizations.spectral_norm(nn.Linear(3, 4), "bias")
+@pytest.mark.parametrize("spectral_norm", [utils.spectral_norm, parametrizations.spectral_norm])
+def test_spectral_norm_of_a_vector(spectral_norm):
+    layer = spectral_norm(nn.Linear(3, 4), "bias")
+    layer(torch.ones(1, 3))
     assert float(layer.bias.detach().norm()) == pytest.approx(1.0, rel=1e-5)
 
 

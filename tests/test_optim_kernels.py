@@ -70,3 +70,13 @@ def test_adam_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch, shapes: list[tu
         torch.testing.assert_close(param, other, rtol=1e-10, atol=1e-10)
         for name in other_state:
             torch.testing.assert_close(state[name], other_state[name], rtol=1e-10, atol=1e-10)
+
+
+def test_decoupled_decay_leaves_the_means_alone_at_a_rate_of_zero() -> None:
+    """As at the first step of a warm-up."""
+    weight = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+    optimizer = torch.optim.AdamW([weight], lr=0.0, weight_decay=0.5)
+    weight.grad = torch.tensor([0.25, 0.5])
+    optimizer.step()
+    np.testing.assert_allclose(optimizer.state[weight]["exp_avg"].numpy(), [0.025, 0.05], rtol=1e-6)
+    assert weight.tolist() == [1.0, -2.0]

@@ -26,27 +26,26 @@ def case(name: str, *args: Any, given: Any, **kwargs: Any) -> None:
     CASES.append((name, lambda: getattr(nn, name)(*args, **kwargs), make))
 
 
-class Whole(nn.Module):
-    """A recurrent layer's sequence of outputs: its last state has the batch in another dimension."""
+class Called(nn.Module):
+    """A layer, or a container of some, that is not just given its inputs: ``call(layer, *inputs)`` says what to do."""
 
-    def __init__(self, layer: nn.Module) -> None:
+    def __init__(self, layer: nn.Module, call: Callable[..., Any]) -> None:
         super().__init__()
-        self.layer = layer
+        self.layer, self.call = layer, call
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer(x)[0]
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        return self.call(self.layer, *inputs)
 
 
-class Sampled(nn.Module):
+def called(name: str, make: Callable[[], nn.Module], call: Callable[..., Any], given: Any) -> None:
+    """A layer made by ``make`` and called by ``call``."""
+    CASES.append((name, lambda: Called(make(), call), given if callable(given) else lambda: torch.randn(given)))
+
+
+def pooled_at(layer: nn.Module, x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     """A layer that draws numbers, given those that it is to draw."""
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
-        self.layer._random_samples = drawn
-        return self.layer(x)
+    layer._random_samples = drawn
+    return layer(x)
 
 
 BATCH = 7  # divides evenly among no number of devices
@@ -100,12 +99,12 @@ case("Upsample", scale_factor=2, mode="bilinear", given=(BATCH, 4, 3, 3))
 case("UpsamplingBilinear2d", scale_factor=2, given=(BATCH, 4, 3, 3))
 case("UpsamplingNearest2d", scale_factor=2, given=(BATCH, 4, 3, 3))
 for _n in (2, 3):
-    CASES.append((f"FractionalMaxPool{_n}d", lambda n=_n: Sampled(getattr(nn, f"FractionalMaxPool{n}d")(2, output_size=2)),
-                  lambda n=_n: (torch.randn(BATCH, 4, *(5,) * n), torch.rand(BATCH, 4, n))))  # fmt: skip
+    called(f"FractionalMaxPool{_n}d", lambda n=_n: getattr(nn, f"FractionalMaxPool{n}d")(2, output_size=2), pooled_at,
+           lambda n=_n: (torch.randn(BATCH, 4, *(5,) * n), torch.rand(BATCH, 4, n)))  # fmt: skip
 
 for _name in ("RNN", "LSTM", "GRU"):
-    CASES.append((_name, lambda name=_name: Whole(getattr(nn, name)(3, 4, num_layers=2, batch_first=True, bidirectional=True)),
-                  lambda: torch.randn(BATCH, 5, 3)))  # fmt: skip
+    called(_name, lambda name=_name: getattr(nn, name)(3, 4, num_layers=2, batch_first=True, bidirectional=True),
+           lambda layer, x: layer(x)[0], (BATCH, 5, 3))  # the last state has the batch in another dimension
     case(f"{_name}Cell", 3, 4, given=(BATCH, 3))
 case("MultiheadAttention", 4, 2, batch_first=True, given=lambda: (torch.randn(BATCH, 3, 4),) * 3)
 case("TransformerEncoderLayer", 4, 2, 8, 0.0, batch_first=True, given=(BATCH, 3, 4))
@@ -127,8 +126,8 @@ for _name in ("CrossEntropyLoss", "NLLLoss", "MultiMarginLoss"):
 case("NLLLoss2d", reduction="none", given=lambda: (torch.randn(BATCH, 4, 2, 2), torch.randint(4, (BATCH, 2, 2))))
 case("MultiLabelMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.tensor([[0, 2, -1, 1]] * BATCH)))
 case("MultiLabelSoftMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4)))
-for _name in ("SoftMarginLoss", "HingeEmbeddingLoss"):
-    case(_name, reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4)))
+case("SoftMarginLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4).long()))  # not differentiable by it
+case("HingeEmbeddingLoss", reduction="none", given=lambda: (torch.randn(BATCH, 4), torch.ones(BATCH, 4)))
 case("MarginRankingLoss", reduction="none", given=lambda: (torch.randn(BATCH), torch.randn(BATCH), torch.ones(BATCH)))
 case("CosineEmbeddingLoss", reduction="none", given=lambda: (*map(torch.randn, _PAIR), torch.ones(BATCH)))
 case("GaussianNLLLoss", reduction="none", given=lambda: (*map(torch.randn, _PAIR), torch.rand(BATCH, 4) + 0.1))
@@ -137,12 +136,24 @@ for _name in ("TripletMarginLoss", "TripletMarginWithDistanceLoss"):
 for _name in ("CosineSimilarity", "PairwiseDistance"):
     case(_name, given=lambda: tuple(map(torch.randn, _PAIR)))
 case("AdaptiveLogSoftmaxWithLoss", 4, 6, [2, 4], given=lambda: (torch.randn(BATCH, 4), torch.randint(6, (BATCH,))))
+case("LinearCrossEntropyLoss", 4, 6, bias=True, reduction="sum", given=lambda: (torch.randn(BATCH, 4), torch.randint(6, (BATCH,))))
+called("CTCLoss", lambda: nn.CTCLoss(reduction="none"),  # its probabilities have the batch second
+       lambda layer, x, targets, *lengths: layer(x.log_softmax(2).transpose(0, 1), targets, *lengths),
+       lambda: (torch.randn(BATCH, 6, 5), torch.randint(1, 5, (BATCH, 3)), torch.full((BATCH,), 6), torch.tensor([3, 1, 2, 3, 1, 2, 3])))
+
+
+def _pair() -> tuple[nn.Module, nn.Module]:
+    return nn.Linear(4, 4), nn.Tanh()
+
+
+called("Sequential", lambda: nn.Sequential(*_pair()), lambda layers, x: layers(x), (BATCH, 4))
+called("ModuleList", lambda: nn.ModuleList(_pair()), lambda layers, x: layers[1](layers[0](x)), (BATCH, 4))
+called("ModuleDict", lambda: nn.ModuleDict(zip("ab", _pair(), strict=True)), lambda layers, x: layers["b"](layers["a"](x)), (BATCH, 4))
+called("ParameterList", lambda: nn.ParameterList(map(torch.randn, (4, 4))), lambda given, x: x * given[0] + given[1], (BATCH, 4))
+called("ParameterDict", lambda: nn.ParameterDict({"a": torch.randn(4)}), lambda given, x: x * given["a"], (BATCH, 4))
 
 NO_LAYERS = {
-    "Container", "DataParallel", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase",
-    "Sequential",
-    "CTCLoss",  # the batch is the second dimension of one argument and the first of others
-    "LinearCrossEntropyLoss",  # takes a weight, which is not to be divided
+    "Container", "DataParallel", "Module", "RNNBase", "RNNCellBase",
     "SyncBatchNorm",  # is for processes
 }  # fmt: skip
 

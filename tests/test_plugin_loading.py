@@ -73,6 +73,7 @@ def test_it_is_listed_but_not_imported(plugin: Callable[..., str]) -> None:
         (GOOD.replace("@hookimpl", "@hookimpl\ndef flambeau_new(name): pass\n@hookimpl"),
          "'mine' was made for another version of flambeau: unknown hook 'flambeau_new' in plugin"),
         (GOOD.replace("xp, array_type,", "_x, _y,"), "the backend of flambeau plugin 'mine' has no xp, array_type"),
+        (GOOD.replace("return Mine() if", "return absent if"), "'mine' failed in flambeau_backend: NameError: name 'absent' is not"),
         (GOOD.replace('"mine"\n', '"cuda"\n'), "'mine' wants devices of type 'cuda', which are those of the cupy backend"),
     ],
 )  # fmt: skip
@@ -87,6 +88,43 @@ def test_a_broken_one_takes_nothing_else_down(plugin: Callable[..., str]) -> Non
     found = plugin("1 / 0", "-c", "import flambeau; print(flambeau.ones(1))", group="flambeau.plugins")
     assert "UserWarning: flambeau plugin 'mine' (flambeau-mine 2.5) could not be imported: ZeroDivisionError" in found
     assert "tensor([1.])" in found
+
+
+@pytest.mark.parametrize("hook", ["flambeau_kernels(backend)", "flambeau_inplace_kernels(backend)", "flambeau_report_header()"])
+def test_one_that_fails_later_takes_nothing_else_down(plugin: Callable[..., str], hook: str) -> None:
+    code = f"from flambeau.backend import hookimpl\n@hookimpl\ndef {hook}: 1 / 0"
+    use = "import flambeau, flambeau.env; print(flambeau.zeros(2).exp_()); print(flambeau.env.report())"
+    found = plugin(code, "-c", use, group="flambeau.plugins")
+    assert f"UserWarning: flambeau plugin 'mine' failed in {hook.partition('(')[0]}: ZeroDivisionError: division" in found
+    assert "tensor([1., 1.])" in found and "default device:" in found
+
+
+def test_collectives_that_fail(plugin: Callable[..., str]) -> None:
+    code = GOOD + "@hookimpl\ndef flambeau_collectives(device_type): 1 / 0"
+    use = "import flambeau; flambeau.nn.DataParallel(flambeau.nn.Identity(), ['mine', 'mine'])(flambeau.ones(2))"
+    found = plugin(code, "-c", use, check=False)
+    assert "UserWarning: flambeau plugin 'mine' failed in flambeau_collectives: ZeroDivisionError: division by zero" in found
+    assert "RuntimeError: there are no collectives for devices of type 'mine'" in found
+
+
+def test_two_of_one_name(plugin: Callable[..., str], tmp_path: Path) -> None:
+    for distribution, version, name in (("flambeau-yours", "1.0", "mine"), ("flambeau-theirs", "0.5", "numpy")):
+        info = tmp_path / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+        info.joinpath("entry_points.txt").write_text(f"[flambeau.backends]\n{name} = other_module\n")
+    listed = plugin(GOOD, "-m", "flambeau", "backends")
+    assert "* numpy      flambeau_backends.numpy; also called so: other_module (flambeau-theirs 0.5)\n" in listed
+    assert "(flambeau-mine 2.5)" in listed and "(flambeau-yours 1.0)" in listed and listed.count("also called so") == 2
+    found = plugin(GOOD, check=False)
+    assert "RuntimeError: several flambeau plugins are called 'mine', of which only one can be installed: flambeau-" in found
+    assert plugin(GOOD, "-c", "import flambeau; print(flambeau.ones(1))") == "tensor([1.])\n"
+
+
+def test_a_selection_of_nothing_is_listed_as_such(plugin: Callable[..., str]) -> None:
+    listed = plugin(GOOD, "-m", "flambeau", "backends", check=False, FLAMBEAU_BACKEND="absent")
+    assert "  mine " in listed and "FLAMBEAU_BACKEND selects 'absent', which is none of these\n" in listed
+    assert "* mine " in plugin(GOOD, "-m", "flambeau", "backends", FLAMBEAU_BACKEND="mine:0")
 
 
 def test_a_kernel_pack(plugin: Callable[..., str]) -> None:

@@ -216,6 +216,7 @@ def test_names_and_shapes_of_parameters():
             "hx and cx should also be 3-D but got (2-D, 2-D) tensors",
         ),
         (lambda: nn.RNN(3, 4)(torch.ones(2, 3, dtype=torch.float64)), ValueError, "does not match weight dtype"),
+        (lambda: nn.LSTM(3, 4)(torch.ones(2, 2, 3), (torch.ones(1, 2, 4),) * 3), RuntimeError, "lstm expects two hidden states"),
         (lambda: nn.LSTM(3, 4)(torch.ones(0, 2, 3)), RuntimeError, "Expected sequence length to be larger than 0"),
         (lambda: nn.RNN(3, 4, nonlinearity="sin"), ValueError, "Unknown nonlinearity 'sin'"),
         (lambda: nn.GRU(3, 4, proj_size=2), ValueError, "proj_size argument is only supported for LSTM"),

@@ -201,6 +201,11 @@ def test_batch_first_only_changes_the_order():
     np.testing.assert_allclose(array(one(x)), array(other(x.transpose(0, 1)).transpose(0, 1)), **CLOSE)
 
 
+def test_encoder_says_why_it_works_on_padding():
+    with pytest.warns(UserWarning, match=r"use_nested_tensor is False because encoder_layer.self_attn.batch_first was not True"):
+        nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), 1)
+
+
 def test_layers_are_independent_copies():
     layer = nn.TransformerEncoderLayer(**small())
     encoder = nn.TransformerEncoder(layer, 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from . import dtypes, hookspecs
 from .dtypes import dtype
 from .hookspecs import hookimpl
 
-__all__ = ["Backend", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected"]
+__all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected"]
 
 Array = Any  # an array of whichever library the backend wraps
 GROUP = "flambeau.backends"
@@ -59,7 +59,7 @@ class Backend:
     def all_kernels(self) -> Mapping[str, Callable[..., Any]]:
         """The backend's own kernels and, over them, those of installed kernel packs."""
         merged = dict(self.kernels)
-        for pack in plugins().hook.flambeau_kernels(backend=self):
+        for pack in answers("flambeau_kernels", backend=self):
             merged.update(pack or {})
         return merged
 
@@ -67,7 +67,7 @@ class Backend:
     def all_inplace_kernels(self) -> Mapping[str, Callable[..., Any]]:
         """The same for kernels that write into their first argument."""
         merged = dict(self.inplace_kernels)
-        for pack in plugins().hook.flambeau_inplace_kernels(backend=self):
+        for pack in answers("flambeau_inplace_kernels", backend=self):
             merged.update(pack or {})
         return merged
 
@@ -322,6 +322,33 @@ def _register(name: str, plugin: Any) -> None:
         raise RuntimeError(f"flambeau plugin {name!r} was made for another version of flambeau: {reason}") from error
 
 
+def answers(hook: str, **given: Any) -> Iterator[Any]:
+    """What each plugin answers to a hook.  One that raises is reported by name, and takes nothing else down."""
+    for plugin in reversed(_implementations(hook)):
+        try:
+            answer = _ask(plugin, given)
+        except RuntimeError as error:
+            _warn(str(error))
+        else:
+            yield answer
+
+
+def _implementations(hook: str) -> list[pluggy.HookImpl]:
+    """The functions of all plugins for a hook; the last is to be asked first."""
+    found: list[pluggy.HookImpl] = getattr(plugins().hook, hook).get_hookimpls()
+    return found
+
+
+def _ask(plugin: pluggy.HookImpl, given: Mapping[str, Any]) -> Any:
+    """What one plugin answers.  RuntimeError, with its name, where it raises."""
+    try:
+        return plugin.function(*(given[each] for each in plugin.argnames))
+    except Exception as error:
+        raise RuntimeError(
+            f"flambeau plugin {plugin.plugin_name!r} failed in {plugin.function.__name__}: {type(error).__name__}: {error}"
+        ) from error
+
+
 def _warn(message: str) -> None:
     import warnings
 
@@ -351,19 +378,25 @@ def _entry_points(group: str) -> Sequence[Any]:
 
 def installed() -> dict[str, str]:
     """Names of the backends that can be selected, and what each comes from.  Imports none of them."""
-    found = {entry.name: f"{entry.value} ({entry.dist.name} {entry.dist.version})" for entry in _entry_points(GROUP)}
-    return found | BUILTIN
+    found = dict(BUILTIN)
+    for entry in _entry_points(GROUP):
+        source = f"{entry.value} ({entry.dist.name} {entry.dist.version})"
+        found[entry.name] = f"{found[entry.name]}; also called so: {source}" if entry.name in found else source
+    return found
 
 
 def find(name: str) -> Backend:
     """The backend called ``name``, imported now if it has not been.
 
     Raises:
-        RuntimeError: unknown name, a library that is not installed, or a broken plugin; the message says which, and what to do.
+        RuntimeError: unknown name, a name that two plugins have, a library that is not installed, or a broken plugin; the
+            message says which, and what to do.
     """
     if name not in _backends:
-        _register(name, _plugin_of(name))
-        backend = plugins().hook.flambeau_backend(name=name)
+        plugin = _plugin_of(name)
+        _register(name, plugin)
+        hooks = [each for each in _implementations("flambeau_backend") if each.plugin is plugin]
+        backend: Any = _ask(hooks[0], {"name": name}) if hooks else None
         _check(name, backend)
         _backends[name] = backend
     return _backends[name]
@@ -376,9 +409,12 @@ def _plugin_of(name: str) -> Any:
         except ImportError as error:
             hint = INSTALL_HINT.get(name, "is its library installed?")
             raise RuntimeError(f"flambeau backend {name!r} could not be imported: {error}; {hint}") from error
-    for entry in _entry_points(GROUP):
-        if entry.name == name:
-            return _load(entry)
+    entries = [entry for entry in _entry_points(GROUP) if entry.name == name]
+    if len(entries) > 1:
+        raise RuntimeError(f"several flambeau plugins are called {name!r}, of which only one can be installed: "
+                           + ", ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries))  # fmt: skip
+    if entries:
+        return _load(entries[0])
     left_out = "" if os.environ.get("FLAMBEAU_PLUGINS") is None else " (FLAMBEAU_PLUGINS leaves out all others)"
     raise RuntimeError(f"unknown flambeau backend {name!r}; installed: {', '.join(sorted(installed()))}{left_out}. "
                        f"A backend is added by installing its package: pip install flambeau-{name}")  # fmt: skip
@@ -399,14 +435,23 @@ def _check(name: str, backend: Any) -> None:
 
 
 def for_device_type(device_type: str) -> Backend:
-    """The backend that owns ``device_type``."""
+    """The backend that owns ``device_type``.
+
+    Raises:
+        RuntimeError: there is none, or it is broken.
+        AssertionError: the same of CUDA's, because that is what programs expect there.
+    """
     owner = DEVICE_TYPE_OWNER.get(device_type)
+    if owner is None and device_type in installed():
+        owner = device_type
     if owner is None:
-        for name in installed():
-            if name == device_type:
-                return find(name)
         raise RuntimeError(f"no installed flambeau backend has devices of type {device_type!r}")
-    return find(owner)
+    try:
+        return find(owner)
+    except RuntimeError as error:
+        if device_type != "cuda":
+            raise
+        raise AssertionError(f"Torch not compiled with CUDA enabled: {error}") from error
 
 
 def _parse_selection(text: str) -> tuple[str, int | None]:

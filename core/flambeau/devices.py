@@ -11,7 +11,7 @@ from typing import Any
 
 from . import backend as backends
 from .backend import Backend
-from .dtypes import BOOL, COMPLEX, FLOATING, INTEGER, OF_PYTHON, dtype
+from .dtypes import BOOL, COMPLEX, FLOATING, INTEGER, dtype, meant
 
 __all__ = ["Kind", "device", "get_default_device", "kind_of", "set_default_device"]
 
@@ -283,7 +283,7 @@ def kind_of(dtype: dtype, place: device | None = None) -> Kind:
         return place.kind_of(dtype)  # type: ignore[attr-defined, no-any-return]  # the place of a batch
     kind = _kinds.get((dtype, place.type, place.index))
     if kind is None:
-        dtype = OF_PYTHON.get(dtype, dtype)
+        dtype = meant(dtype)
         exact = canonical(place)
         kind = _kinds.get((dtype, exact.type, exact.index))
         if kind is None:

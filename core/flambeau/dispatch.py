@@ -5,24 +5,26 @@ Generated functions come here with whatever is not a plain tensor of one kind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import dtypes, outputs, overrides
 from ._tensor import Tensor, wrap
 from .autograd import forward_ad
 from .autograd.engine import tangents
-from .autograd.grad_mode import is_inference_mode_enabled
+from .autograd.grad_mode import _grad, is_inference_mode_enabled
 from .declared import UNSET
 from .devices import Kind, device, kind_of
-from .promotions import COMMON
+from .promotions import COMMON, TAKES
 from .scalars import wrapped
 from .storage import IN_INFERENCE_MODE, InferenceStorage
 
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["broadcast_shapes", "dispatch", "explain", "require_operands", "require_tensors", "tuple_of_tensors"]
+__all__ = ["broadcast_shapes", "dispatch", "explain", "refusing", "require_constant", "require_dtype", "require_operands",
+           "require_tensors", "tuple_of_tensors", "whole_numbers"]  # fmt: skip
 
 _SCALARS = (bool, int, float, complex)
 
@@ -154,6 +156,39 @@ def require_tensors(name: str, **given: Any) -> None:
         if not isinstance(value, Tensor) and value is not UNSET and not hasattr(value, "__torch_function__"):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}") from None
+
+
+def refusing(category: int, words: str) -> Callable[..., None]:
+    """The check of an operation that has words of its own for tensors of a category of dtypes."""
+
+    def check(*tensors: Any) -> None:
+        if any(isinstance(each, Tensor) and each._kind.dtype.category == category for each in tensors):
+            raise RuntimeError(words)
+
+    return check
+
+
+def require_dtype(kernel: str, input: Tensor, takes: str) -> None:
+    """Refuse a dtype that there is no kernel for; ``takes`` is a key of ``TAKES``, as for an operation."""
+    if input._kind.dtype.category not in TAKES[takes]:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
+
+
+def require_constant(function: str, **given: Any) -> None:
+    """Refuse, while operations are recorded, that tensors require a gradient for which there is no rule."""
+    for name, each in given.items():
+        if each is not None and each.requires_grad and _grad.get():
+            raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+                               "This input cannot have requires_grad True.")
+
+
+def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
+    """An argument that is an int or several, as a tuple."""
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    for each in given:
+        if isinstance(each, bool) or not hasattr(each, "__index__"):
+            raise TypeError(f"argument '{name}' must be tuple of ints, not {type(each).__name__}")
+    return tuple(map(operator.index, given))
 
 
 def require_operands(name: str, **given: Any) -> None:

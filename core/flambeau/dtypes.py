@@ -109,6 +109,15 @@ BY_NAME: Final = {each.name: each for each in ALL}
 HALF: Final = frozenset({float16, bfloat16})
 OF_PYTHON: Final[dict[object, dtype]] = {bool: bool_, int: int64, float: float64, complex: complex128}  # types given as dtypes
 
+
+def meant(given: object) -> dtype:
+    """The dtype that is given, or that stands for a type of Python's."""
+    made = OF_PYTHON.get(given, given)
+    if not isinstance(made, dtype):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+    return made
+
+
 _default = float32
 
 
@@ -215,7 +224,7 @@ class iinfo:
         self.dtype = type.name
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, iinfo) and self.dtype == other.dtype

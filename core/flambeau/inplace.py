@@ -44,7 +44,11 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             return overrides.handle_torch_function(method, (self, *args), self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
         check_writable(self)
         before, first = snapshot(self), next_seq()
-        result = function(before, *args, **kwargs)
+        try:
+            result = function(before, *args, **kwargs)
+        except NotImplementedError:
+            _check_cast(self, args)
+            raise
         if result._node is not None:
             _save_original(result._node, before, first)
         return assign(self, result, name)
@@ -54,6 +58,19 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     method.__doc__ = f"In-place form of :func:`{name}`."
     method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
     return method
+
+
+def _check_cast(self: Tensor, others: tuple[Any, ...]) -> None:
+    """Refuse operands whose common dtype with the tensor is not one that it can hold."""
+    from .dispatch import result_dtype
+
+    common = result_dtype([self, *(each for each in others if isinstance(each, (Tensor, bool, int, float, complex)))])
+    if not dtypes.can_cast(common, self.dtype):
+        raise _no_cast(common, self.dtype) from None
+
+
+def _no_cast(given: dtypes.dtype, wanted: dtypes.dtype) -> RuntimeError:
+    return RuntimeError(f"result type {given.legacy_name} can't be cast to the desired output type {wanted.legacy_name}")
 
 
 def snapshot(self: Tensor) -> Tensor:
@@ -91,6 +108,15 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
 
     FAST, transforms = ops.FAST, captured.going_on
 
+    record = ops.OPS.get(name)
+
+    def keeps(kind: Kind) -> bool:
+        """Whether the result is of the kind of the tensor; where there is no kernel, the general path has the words for it."""
+        try:
+            return record is None or kind[name][1] is kind
+        except NotImplementedError:
+            return False
+
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         kind = self._kind
         kernel = kind.backend.all_inplace_kernels.get(name)
@@ -99,12 +125,12 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
         recording = _grad.get()
         if self._inference or transforms["count"] or (self._view is not None and recording and _root(self)._requires_grad):
             return False
-        if (self._requires_grad and recording) or (name in ops.OPS and kind[name][1] is not kind):
+        if (self._requires_grad and recording) or not keeps(kind):
             return False
         arrays = []
         for each in args:
             if type(each) not in FAST:
-                if type(each) not in kind.scalars:
+                if type(each) not in kind.scalars or (type(each) is bool and record is not None and record.check is not None):
                     return False
                 each = ops.constant(each, kind)
             elif each._kind is not kind or (each._requires_grad and recording):
@@ -211,6 +237,8 @@ def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
     if result._kind is not kind:
         check_batch(kind, result._kind)
+        if name == "abs":
+            raise RuntimeError("In-place abs is not supported for complex tensors.")
         if not dtypes.can_cast(result.dtype, kind.dtype):
             raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
                                f"{kind.dtype.legacy_name}")  # fmt: skip

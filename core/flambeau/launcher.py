@@ -95,7 +95,7 @@ def main() -> None:
             _fail(f"{first} takes no arguments")
         _COMMANDS[first]()
     elif first == "conformance":
-        if not rest:
+        if not rest or rest[0].startswith("-"):
             _fail("conformance takes the name of a backend")
         sys.exit(_conformance(*rest))
     elif option in _PROGRAMS:
@@ -129,8 +129,11 @@ def _print_env() -> None:
 def _print_backends() -> None:
     from .backend import SELECTED_NAME, installed
 
-    for name, source in sorted(installed().items()):
+    found = installed()
+    for name, source in sorted(found.items()):
         print(f"{'*' if name == SELECTED_NAME else ' '} {name:<10} {source}")
+    if SELECTED_NAME not in found:
+        sys.exit(f"FLAMBEAU_BACKEND selects {SELECTED_NAME!r}, which is none of these")
 
 
 def _conformance(name: str, *families: str) -> int:

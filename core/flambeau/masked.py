@@ -40,6 +40,8 @@ def _counted(input: Tensor, mask: Tensor | None, fill: float, dtype: Any = None)
         input = input.to(dtype)
     if mask is None:
         return input
+    if math.isinf(fill) and input.dtype is dtypes.bool_:
+        raise NotImplementedError("there is no identity of extremes among torch.bool inputs")
     if math.isinf(fill) and input.dtype.category < dtypes.FLOATING:
         limits = dtypes.iinfo(input.dtype)
         fill = limits.max if fill > 0 else limits.min
@@ -94,6 +96,9 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 @_masked
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The mean of the elements that count."""
+    if (dtype or input.dtype).category < dtypes.FLOATING:
+        raise ValueError("mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+                         f"Got: {dtype or input.dtype}")  # fmt: skip
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / _count(input, mask, dim, keepdim)  # type: ignore[no-any-return]  # a number or a Tensor
 
@@ -161,7 +166,7 @@ def var(
         correction = 1 if unbiased is None or unbiased else 0
     input = input.to(dtype) if dtype is not None else input
     dims = _all_dims(input, dim)
-    centred = _counted(input - mean(input, dims, keepdim=True, mask=mask), mask, 0)
+    centred = _counted(input - sum(input, dims, keepdim=True, mask=mask) / _count(input, mask, dims, True), mask, 0)
     squares = (centred * centred.conj()).sum(dims, keepdim)
     return squares / (_count(input, mask, dims, keepdim) - correction).clamp(0).to(squares.dtype)
 

@@ -427,7 +427,11 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
     conditions += ["dtype is None"] if "dtype" in params else []
     declaration, renamed, late = (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
     lines = [f"def {dunder or name}({declaration}):", *renamed.splitlines()]
-    lines += [f"    if type({each}) not in FAST:\n        {each} = as_operand({each}, {lead})" for each in operands]
+    for each in operands:
+        lines += [f"    if type({each}) not in FAST:"]
+        if record.check is not None:  # a number may be refused where a tensor of the same value is not
+            lines += [f"        if type({each}) is bool:", f"            op_{name}.check({', '.join(tensors)})"]
+        lines += [f"        {each} = as_operand({each}, {lead})"]
     raw = [f"(None if {each} is None else {each}._array)" if each in optional else f"{each}._array" for each in tensors]
     lines += [
         f"    if {' and '.join(conditions)}:",
@@ -556,6 +560,7 @@ def _saves_source(record: Op) -> list[str]:
         elif name.endswith("_shape") and name[: -len("_shape")] in record.tensor_names:
             tensor = name[: -len("_shape")]
             value = "[each._array.shape for each in tensors]" if record.variadic else f"{tensor}._array.shape"
+            value = f"None if {tensor} is None else {value}" if record.defaults.get(tensor, 0) is None else value
             lines += [f"    node.{name} = {value}"]
         elif name in record.param_names:
             lines += [f"    node.{name} = {name}"]

@@ -48,9 +48,10 @@ def converted(value: Any, dtype: dtype) -> Any:
         if dtype is dtypes.float32 and not -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT and abs(value) < math.inf:
             raise overflow(dtype)
         return value
-    if isinstance(value, float) and not math.isfinite(value):
+    limits = dtypes.iinfo(dtype)
+    if isinstance(value, float) and not limits.min <= value <= limits.max:
         raise overflow(dtype)
-    limits, value = dtypes.iinfo(dtype), int(value)
+    value = int(value)
     if not (limits.min or -limits.max) <= value <= limits.max:
         raise overflow(dtype)
     return wrapped(value, dtype)

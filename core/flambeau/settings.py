@@ -124,7 +124,7 @@ def get_num_threads() -> int:
 def set_num_threads(num: int, /) -> None:
     """Let the CPU backend's kernels use ``num`` threads.  RuntimeError unless it is positive."""
     if not isinstance(num, int) or isinstance(num, bool):
-        raise TypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     backends.for_device_type("cpu").set_num_threads(num)
@@ -181,7 +181,8 @@ def get_float32_matmul_precision() -> str:
 def set_float32_matmul_precision(precision: str) -> None:
     """Allow float32 matrix products on CUDA to round their factors (TF32) unless ``"highest"``."""
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"Unknown precision: {precision}, expected one of highest, high, medium")
+        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the setting stays as it is", stacklevel=2)
+        return
     _settings["matmul_precision"] = precision
 
 
@@ -211,5 +212,5 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_flush_denormal(mode: bool, /) -> bool:
-    """Ask for denormal numbers to be flushed to 0; returns whether that is possible, which from Python it is not."""
-    return False
+    """Ask for denormal numbers to be flushed to 0, or not; returns whether that is possible: from Python they never are."""
+    return not mode

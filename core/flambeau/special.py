@@ -89,7 +89,7 @@ exp2, expm1, log1p, round, expit, logsumexp = (
 entr = op(
     "special_entr", lambda xp, input: xp.where(
         input > 0, -input * xp.log(xp.where(input > 0, input, 1.0)), xp.where(input < 0, -xp.inf, input * 0)),
-    promote="float", public=False, method=False,
+    promote="float", takes="real", public=False, method=False,
     doc="""``-x log(x)``, a term of an entropy; 0 at 0, minus infinity below.
 
     >>> import flambeau as torch

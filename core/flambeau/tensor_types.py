@@ -41,12 +41,15 @@ class TensorType(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        if cls.device_type == "cuda":
-            from . import cuda
-
-            if not cuda.is_available():
-                raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
+        cls.require()
         return _construct(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
+
+    def require(cls) -> None:
+        """TypeError where the type is of CUDA, and there is none."""
+        from . import cuda
+
+        if cls.device_type == "cuda" and not cuda.is_available():
+            raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
 
     @property
     def spelled(cls) -> str:
@@ -173,6 +176,7 @@ def set_default_tensor_type(t: Any, /) -> None:
     found = find_type(t)
     if not found.dtype.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {found.dtype}")
+    found.require()
     dtypes.set_default(found.dtype)
     forget_kernels()
     _default_type = found

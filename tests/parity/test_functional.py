@@ -263,6 +263,21 @@ def test_embedding_bag(mode, padding, last):
         torch.tensor(indices), w, torch.tensor(offsets), mode=mode, padding_idx=padding, include_last_offset=last), normal(5, 3), second=False)
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_embedding_bag_scaled_by_frequency(mode):
+    """As PyTorch's embedding, summed; its bags divide by the frequency of another index than the row's."""
+    indices = np.random.default_rng(0).integers(0, 5, (4, 3))
+    table, weights, found = normal(5, 3), normal(4, 3), []
+    for torch in (ours, theirs):
+        F, w = torch.nn.functional, torch.tensor(table, requires_grad=True)
+        bags = (F.embedding_bag(torch.tensor(indices), w, mode=mode, scale_grad_by_freq=True) if torch is ours
+                else getattr(F.embedding(torch.tensor(indices), w, scale_grad_by_freq=True), mode)(1))  # fmt: skip
+        (bags * torch.tensor(weights)).sum().backward()
+        found.append((bags.detach().numpy(), w.grad.numpy()))
+    for got, wanted in zip(*found, strict=True):
+        np.testing.assert_allclose(got, wanted, 1e-12, 1e-12)
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -285,7 +300,7 @@ def test_cross_entropy(reduction, smoothing, weighted, space):
 @pytest.mark.parametrize("zero_infinity", [False, True])
 def test_ctc_loss(reduction, zero_infinity):
     for targets, given, wanted in (([[1, 2, 2], [3, 1, 0]], [7, 6], [3, 2]), ([1, 2, 2, 3, 1], [7, 6], [3, 2]), ([[1, 2, 2], [3, 1, 0]], [7, 5], [0, 2]),
-                                   *([([[1, 2, 2], [3, 1, 0]], [7, 1], [3, 2])] if zero_infinity else [])):  # fmt: skip
+                                   ([[1, 2, 2], [3, 1, 0]], [7, 1], [3, 2]), ([[1, 2, 2], [3, 1, 0]], [0, 3], [2, 0])):  # fmt: skip
         compare(lambda torch, x, t=targets, g=given, w=wanted: torch.nn.functional.ctc_loss(
             x, torch.tensor(t), torch.tensor(g), torch.tensor(w), 0, reduction, zero_infinity),
             theirs.tensor(normal(7, 2, 4)).log_softmax(2).numpy(), second=False)  # fmt: skip
@@ -324,6 +339,10 @@ def test_no_function_is_left_out():
 # --- errors -------------------------------------------------------------------------------------------------------
 
 
+def leaf(torch, *shape):
+    return torch.ones(*shape, requires_grad=True)
+
+
 @pytest.mark.parametrize("call", [
     lambda torch: torch.nn.functional.conv2d(torch.ones(2, 3, 5, 5), torch.ones(4, 4, 3, 3)),
     lambda torch: torch.nn.functional.conv2d(torch.ones(2, 3, 5, 5), torch.ones(4, 3, 6, 6)),
@@ -351,6 +370,26 @@ def test_no_function_is_left_out():
     lambda torch: torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 3, 6), 2, output_size=3),
     lambda torch: torch.nn.functional.fractional_max_pool3d(torch.ones(1, 2, 3, 6, 4), 2, output_size=2),
     lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[1, 2]]), (9,), (2,)),
+    lambda torch: torch.nn.functional.ctc_loss(torch.ones(0, 1, 3), torch.tensor([[1, 2]]), (0,), (2,)),
+    lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[[1, 2]]]), (4,), (2,)),
+    lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[1, 2]] * 3), (4,), (2,)),
+    lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[1, 2]]), torch.tensor([4.0]), torch.tensor([2])),
+    lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[1, 2]]), (4,), (2,), reduction="all"),
+    lambda torch: torch.nn.functional.scaled_dot_product_attention(*[torch.ones(2, 3, 4)] * 3, torch.ones(3, 3), is_causal=True),
+    lambda torch: torch.nn.functional.scaled_dot_product_attention(*[torch.ones(2, 3, 4)] * 3, dropout_p=1.5),
+    lambda torch: torch.nn.functional.scaled_dot_product_attention(*[torch.ones(3, 4)] * 3, enable_gqa=True),
+    lambda torch: torch.nn.functional.embedding_bag(torch.tensor([[1, 2]]), torch.ones(4, 3), padding_idx=4),
+    lambda torch: torch.nn.functional.embedding_bag(torch.tensor([[1, 2]]), torch.ones(4, 3, dtype=torch.int64)),
+    lambda torch: torch.nn.functional.embedding_bag(torch.tensor([[1]]), torch.ones(4, 3), mode="sum", per_sample_weights=torch.tensor([[1]])),
+    lambda torch: torch.nn.functional.binary_cross_entropy_with_logits(torch.ones(3), torch.tensor([0, 1, 1])),
+    lambda torch: torch.nn.functional.soft_margin_loss(torch.ones(3), leaf(torch, 3)),
+    lambda torch: torch.nn.functional.multi_margin_loss(torch.ones(1, 3), torch.tensor([1]), weight=leaf(torch, 3)),
+    lambda torch: torch.nn.functional.nll_loss(torch.ones(1, 3), torch.tensor([1]), leaf(torch, 3)),
+    lambda torch: torch.nn.functional.cross_entropy(torch.ones(1, 3, 2), torch.tensor([[1, 0]]), leaf(torch, 3)),
+    lambda torch: torch.nn.functional.binary_cross_entropy(torch.ones(3), torch.ones(3), leaf(torch, 3)),
+    lambda torch: torch.nn.functional.binary_cross_entropy_with_logits(torch.ones(3), torch.ones(3), pos_weight=leaf(torch, 3)),
+    lambda torch: torch.nn.functional.batch_norm(torch.ones(2, 3), leaf(torch, 3), torch.ones(3)),
+    lambda torch: torch.ones(2, 3).masked_fill(torch.ones(4, dtype=torch.bool), 0),
 ])  # fmt: skip
 def test_messages(call):
     caught = raises_alike(call)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,53 @@ def test_encoder_with_padding(batch_first, training):
             outputs.append(encoder(x, src_key_padding_mask=library.tensor(padding[:, ::-1].copy())))
         results.append([as_array(output) for output in outputs])
     assert_same(*results)
+
+
+ENCODERS = [{}, {"norm_first": True}, {"batch_first": True}, {"batch_first": True, "bias": False}, {"batch_first": True, "nhead": 1},
+            {"batch_first": True, "activation": "gelu"}, {"batch_first": True, "norm_first": True}]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", ENCODERS, ids=str)
+def test_encoder_says_why_it_works_on_padding(settings):
+    found = []
+    for library in (flambeau, torch):
+        layer = library.nn.TransformerEncoderLayer(**{"d_model": 8, "nhead": 2, "dim_feedforward": 16, **settings})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            encoder = library.nn.TransformerEncoder(layer, 2)
+            library.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        found.append((encoder.use_nested_tensor, [(each.category, str(each.message)) for each in caught]))
+    assert found[0] == found[1]
+
+
+REFUSED = [
+    *(lambda lib, n=n, name=name, bad=bad: getattr(lib.nn, f"{name}{n}d")(bad)(lib.ones(1, 2, *(6,) * n))
+      for n in (1, 2, 3) for name in ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool")
+      for bad in (2.5, "2", True, None, (2,) * (n + 1), -1)),
+    *(lambda lib, n=n, bad=bad: getattr(lib.nn, f"MaxPool{n}d")(2, **bad)(lib.ones(1, 2, *(6,) * n))
+      for n in (1, 2, 3) for bad in ({"stride": 1.5}, {"stride": 0}, {"padding": 0.5}, {"padding": 2}, {"dilation": 0}, {"dilation": 1.5})),
+    *(lambda lib, n=n, bad=bad: getattr(lib.nn, f"FractionalMaxPool{n}d")(bad, output_size=2)(lib.ones(1, 2, *(6,) * n))
+      for n in (2, 3) for bad in (2.5, True, (2,) * (n + 1), 7)),
+    *(lambda lib, name=name, bad=bad: getattr(lib.nn.functional, name)(lib.ones(1, 2, 5), lib.ones(2, 2, 3), **bad)
+      for name in ("conv1d", "conv_transpose1d") for bad in ({"stride": 1.5}, {"dilation": "a"}, {"padding": 1.5}, {"padding": "x"})),
+    lambda lib: lib.nn.functional.conv2d(lib.ones(1, 2, 5, 5), lib.ones(2, 2, 0, 1)),
+    lambda lib: lib.nn.RMSNorm((2, 3))(lib.ones(3)),
+    lambda lib: lib.nn.GroupNorm(2.0, 4)(lib.ones(2, 4)),
+    lambda lib: lib.nn.LSTM(3, 2)(lib.ones(5, 1, 3), (lib.ones(1, 1, 2),) * 3),
+    *(lambda lib, mode=mode, bad=bad: lib.nn.functional.pad(lib.ones(1, 2, 5), bad, mode)
+      for mode in ("constant", "reflect", "x") for bad in ((1.5, 1), (True, 1), "ab", (1, 1, 1))),
+    lambda lib: lib.nn.Linear(2, 2, dtype="float32"),
+    lambda lib: lib.tensor([2], dtype="float32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_types_of_errors(number):
+    with pytest.raises(Exception) as theirs:
+        REFUSED[number](torch)
+    with pytest.raises(Exception) as ours:
+        REFUSED[number](flambeau)
+    assert type(ours.value) is type(theirs.value)
 
 
 def test_classes_of_an_adaptive_softmax():

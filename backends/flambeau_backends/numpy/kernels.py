@@ -239,7 +239,7 @@ KERNELS["mH_"] = mH_
 
 
 @kernel
-def masked(input: Any, mask: Any) -> Any:
+def masked(input: Any, mask: Any, of: Any = None) -> Any:
     if input.size < LARGE or input.shape != mask.shape or not input.flags.c_contiguous:
         return select(mask, input)
     made = np.empty(input.shape, input.dtype)

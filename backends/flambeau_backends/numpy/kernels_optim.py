@@ -20,7 +20,7 @@ def adam_step(
     correction = math.sqrt(1 - beta2**step)  # of the denominator, outside of it: that saves a pass
     share, kept, new, eps, rate = (np.asarray(each, param.dtype) for each in (
         1 - beta1, beta2, 1 - beta2, eps * correction, lr / (1 - beta1**step) * correction))  # fmt: skip
-    shrink = 1 - lr * weight_decay if decoupled else 1.0
+    decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
     arrays = [each.reshape(-1) for each in (param, grad, mean, square) if each is not None]
     scratch = np.empty(min(param.size, PIECE), param.dtype)
     for piece in pieces(param.size):
@@ -30,8 +30,8 @@ def adam_step(
             g = -g
         if shrink != 1:
             p *= shrink
-        elif weight_decay:
-            g = g + weight_decay * p
+        if decay:
+            g = g + decay * p
         np.subtract(g, m, made)
         np.multiply(made, share, made)
         np.add(m, made, m)

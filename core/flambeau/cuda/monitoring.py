@@ -47,15 +47,20 @@ def _check(status: int) -> None:
         raise RuntimeError(f"NVML error {status}")
 
 
+def _index(device: Any) -> int:
+    """The index of a device.  The driver's library knows devices without a backend for them, but not which one is current."""
+    return 0 if device is None and not runtime.is_available() else runtime.index_of(device)
+
+
 def _handle(device: Any) -> ctypes.c_void_p:
     """NVML's handle of a device, which it numbers without regard to ``CUDA_VISIBLE_DEVICES``."""
-    index, handle = runtime.index_of(device) if runtime.is_available() else int(device or 0), ctypes.c_void_p()
+    library, index, handle = _library(), _index(device), ctypes.c_void_p()
     visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if each]
     if visible and not visible[index].isdecimal():
-        _check(_library().nvmlDeviceGetHandleByUUID(visible[index].encode(), ctypes.byref(handle)))
+        _check(library.nvmlDeviceGetHandleByUUID(visible[index].encode(), ctypes.byref(handle)))
     else:
         number = int(visible[index]) if visible else index
-        _check(_library().nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle)))
+        _check(library.nvmlDeviceGetHandleByIndex_v2(number, ctypes.byref(handle)))
     return handle
 
 
@@ -105,5 +110,4 @@ def list_gpu_processes(device: Any = None) -> str:
     count, found = ctypes.c_uint(256), (_Process * 256)()
     _check(_library().nvmlDeviceGetComputeRunningProcesses_v3(handle, ctypes.byref(count), found))
     lines = [f"process {each.pid:>10d} uses {each.used / 2**20:>12.3f} MB GPU memory" for each in found[: count.value]]
-    index = runtime.index_of(device) if runtime.is_available() else int(device or 0)
-    return "\n".join([f"GPU:{index}", *(lines or ["no processes are running"])])
+    return "\n".join([f"GPU:{_index(device)}", *(lines or ["no processes are running"])])

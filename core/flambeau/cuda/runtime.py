@@ -22,7 +22,6 @@ __all__ = [
     "set_sync_debug_mode", "synchronize",
 ]  # fmt: skip
 
-NOT_COMPILED = "Torch not compiled with CUDA enabled"
 has_half, has_magma = True, False
 
 _initialized_in: int | None = None  # the process in which CUDA has been used; a fork cannot go on with it
@@ -59,12 +58,9 @@ def backend() -> Accelerator:
     """The backend that owns CUDA devices.
 
     Raises:
-        AssertionError: none is installed; its cause says what to install.
+        AssertionError: none is installed; the message says what to install.
     """
-    try:
-        return backends.for_device_type("cuda")  # type: ignore[return-value]  # which is an Accelerator
-    except RuntimeError as error:
-        raise AssertionError(NOT_COMPILED) from error
+    return backends.for_device_type("cuda")  # type: ignore[return-value]  # which is an Accelerator
 
 
 def init() -> Accelerator:

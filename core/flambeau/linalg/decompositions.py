@@ -11,6 +11,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.unfolding import gathered
+from ..dispatch import require_dtype
 from ..inplace import with_out
 from ..op import op
 from ..return_types import make
@@ -263,6 +264,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     Shapes: input ``(*, m, n)`` with ``m >= n``, tau ``(*, k)`` with ``k <= n``; the result is as ``input``.
     """
     _check_reflections("linalg.householder_product", input, tau)
+    require_dtype("orgqr_cpu", input, "inexact")
     check_floating("linalg.householder_product", input, "orgqr_cpu")
     rows, columns = input.shape[-2:]
     start = input.new_ones(columns, rows).tril().triu().mT.expand(input.shape)

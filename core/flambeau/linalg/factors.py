@@ -279,7 +279,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     """The solution of ``A X = B`` from :func:`lu_factor` of ``A``; of ``X A = B`` unless ``left``; for ``A^H`` if ``adjoint``."""
     name = "linalg.lu_solve"
     check_square(name, LU, "LU")
-    check_floating(name, LU)
+    check_floating(name, LU, "linalg.lu_solve_cpu")
     check_matrix(name, B, "B")
     if LU.dtype is not B.dtype:
         raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
@@ -347,7 +347,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
 @with_out
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """The solution of ``A X = B`` from :func:`ldl_factor` of ``A``."""
-    promote_square("torch.linalg.ldl_solve", LD)
+    promote_square("torch.linalg.ldl_solve", LD, "ldl_solve_kernel_cpu")
     check_matrix("torch.linalg.ldl_solve", B, "B")
     check_same_dtype("torch.linalg.ldl_solve", LD, B)
     _check_solvable("torch.linalg.ldl_solve", LD, B, left=True)

@@ -10,7 +10,7 @@ from .._tensor import Tensor
 from ..inplace import with_out
 from ..ops.reductions import _vector_norm, amax, amin
 from ..ops.views import wrap_dim
-from .checks import check_matrix, promote_square
+from .checks import check_floating, check_matrix, promote_square
 from .decompositions import eigvalsh, svdvals
 from .solves import inv_ex, tolerance
 
@@ -101,6 +101,7 @@ def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: b
     if ord == "fro":
         return _vector_norm(input, 2.0, (rows, columns), keepdim)
     if ord == "nuc" or ord in (2, -2):
+        check_floating("linalg.matrix_norm", input)
         values = svdvals(input.permute(*(each for each in range(input.ndim) if each not in (rows, columns)), rows, columns))
         made = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)
         return _kept(made, rows, columns) if keepdim else made

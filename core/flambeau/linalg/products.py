@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.unfolding import gathered
+from ..dispatch import require_dtype
 from ..inplace import with_out
 from ..op import PUBLIC, op
 from ..ops import views
@@ -52,6 +54,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given[0]} and {given[1]}")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {other.dtype.legacy_name}")
+    require_dtype("cross", input, "numbers")
     made = input.roll(-1, axis) * other.roll(1, axis) - input.roll(1, axis) * other.roll(-1, axis)
     return gathered(made, "LinalgCrossBackward0", (input, other))
 
@@ -70,6 +73,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     if x.ndim == y.ndim == 1 and x.shape != y.shape:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(x)}] and src [{len(y)}] to have the same number of "
                            f"elements, but got {len(x)} and {len(y)} elements respectively")  # fmt: skip
+    if x.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.legacy_name}")
     return (x.conj() * y).sum(dim).to(x.dtype)
 
 
@@ -184,13 +189,10 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return made  # type: ignore[return-value]  # the loop runs at least once
 
 
-# Coefficients of the Pade approximant of order 13, and the norm up to which it is exact in float64:
-# Higham, "The scaling and squaring method for the matrix exponential revisited" (2005).
-_PADE = (
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
-    670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
-)  # fmt: skip
-_PADE_NORM = 5.371920351148152
+# The degree of the Taylor polynomial, and the norms up to which it is exact in single and in double precision: Al-Mohy and
+# Higham, "Computing the action of the matrix exponential" (2011), table 3.1.  A rational approximation takes fewer squarings,
+# but what it divides by is near singular in single precision.
+_DEGREE, _NORM_SINGLE, _NORM_DOUBLE = 20, 3.6, 1.4
 
 
 def _matrix_exp_forward(xp: Any, A: Any) -> Any:
@@ -198,25 +200,27 @@ def _matrix_exp_forward(xp: Any, A: Any) -> Any:
         return A + 0
     norm = xp.max(xp.sum(xp.abs(A), axis=-2), axis=-1)
     finite = xp.where(xp.isfinite(norm) & (norm > 0), norm, xp.ones_like(norm))
-    squarings = xp.clip(xp.ceil(xp.log2(finite / _PADE_NORM)), 0, None)
+    largest = _NORM_SINGLE if xp.finfo(norm.dtype).eps > 1e-10 else _NORM_DOUBLE
+    squarings = xp.clip(xp.ceil(xp.log2(finite / largest)), 0, None)
     scale = xp.astype(xp.pow(2 * xp.ones_like(squarings), -squarings), norm.dtype)
-    made = _pade(xp, A * xp.expand_dims(scale, axis=(-2, -1)))
+    made = _taylor(xp, A * xp.expand_dims(scale, axis=(-2, -1)))
     for step in range(int(extremes(xp, squarings)[1])):
         more = xp.expand_dims(squarings > step, axis=(-2, -1))
         made = xp.where(more, xp.matmul(made, made), made)
     return made
 
 
-def _pade(xp: Any, A: Any) -> Any:
-    b = [coefficient / _PADE[0] for coefficient in _PADE]  # so that low precision does not overflow
-    eye = xp.eye(A.shape[-1], dtype=A.dtype)
-    A2 = xp.matmul(A, A)
-    A4 = xp.matmul(A2, A2)
-    A6 = xp.matmul(A4, A2)
-    odd = xp.matmul(A6, b[13] * A6 + b[11] * A4 + b[9] * A2) + b[7] * A6 + b[5] * A4 + b[3] * A2 + b[1] * eye
-    even = xp.matmul(A6, b[12] * A6 + b[10] * A4 + b[8] * A2) + b[6] * A6 + b[4] * A4 + b[2] * A2 + eye
-    odd = xp.matmul(A, odd)
-    return xp.linalg.solve(even - odd, even + odd)
+def _taylor(xp: Any, A: Any) -> Any:
+    """The sum of ``A ** k / k!``, as a polynomial in ``A ** 5`` (Paterson and Stockmeyer, 1973)."""
+    powers = [xp.eye(A.shape[-1], dtype=A.dtype), A]
+    while len(powers) < 6:
+        powers.append(xp.matmul(powers[len(powers) // 2], powers[(len(powers) + 1) // 2]))
+    made = powers[5] / float(math.factorial(_DEGREE))
+    for low in range(_DEGREE - 5, -1, -5):
+        for k in range(4, -1, -1):  # the smallest first
+            made = made + powers[k] / float(math.factorial(low + k))
+        made = xp.matmul(powers[5], made) if low else made
+    return made
 
 
 def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
@@ -227,8 +231,7 @@ def _matrix_exp_grad(F: Any, g: Any, A: Any) -> Any:
 
 
 _matrix_exp = op(
-    "linalg_matrix_exp", _matrix_exp_forward, promote="accumulate", requires="linalg", public=False, method=False, out=False,
-    A=_matrix_exp_grad,
+    "linalg_matrix_exp", _matrix_exp_forward, promote="accumulate", public=False, method=False, out=False, A=_matrix_exp_grad,
 )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ _SolveEx, _InvEx = make("linalg_solve_ex", ("result", "info")), make("linalg_inv
 
 def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     name = "linalg.solve"
-    promote_square(name, A)
+    promote_square(name, A, "lu_cpu")
     check_same_dtype(name, A, B)
     is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     given = A, B

@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ..autograd.unfolding import gathered
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
+from ..scalars import converted
 from .conversion import in_format_of
 from .error_function import erf_forward
 from .formula import formula
@@ -26,14 +27,14 @@ __all__ = [
 
 
 def _activation(
-    name: str, forward: Any, rule: Any, backward_name: str | None = None, promote: str = "accumulate"
+    name: str, forward: Any, rule: Any, backward_name: str | None = None, promote: str = "accumulate", takes: str = "floating"
 ) -> Callable[..., Tensor]:
-    return op(name, forward, promote=promote, public=False, method=False, out=False, input=rule,
+    return op(name, forward, promote=promote, takes=takes, public=False, method=False, out=False, input=rule,
               **({"backward_name": backward_name} if backward_name else {}))  # fmt: skip
 
 
 def _needs_floats(name: str, input: Tensor) -> None:
-    if input._kind.dtype.category < dtypes.FLOATING:
+    if input._kind.dtype.category != dtypes.FLOATING:
         raise NotImplementedError(f'"{name}" not implemented for \'{input.dtype.legacy_name}\'')
 
 
@@ -49,7 +50,13 @@ PUBLIC["relu_"] = relu_
 
 _leaky_relu = _activation(
     "leaky_relu", lambda xp, input, /, negative_slope: xp.where(input > 0, input, input * negative_slope),
-    lambda F, g, input, negative_slope: F.where(input > 0, g, g * negative_slope), promote="same",
+    lambda F, g, input, negative_slope: F.leaky_relu_backward(g, input, negative_slope), promote="same",
+)  # fmt: skip
+op(
+    "leaky_relu_backward", lambda xp, input, of, /, negative_slope: xp.where(of > 0, input, input * negative_slope),
+    public=False, method=False, out=False,
+    input=lambda F, g, of, negative_slope: F.leaky_relu_backward(g, of, negative_slope),
+    of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
 
 
@@ -63,8 +70,8 @@ leaky_relu_ = in_place("leaky_relu", leaky_relu)
 
 _prelu = op(
     "prelu_kernel", lambda xp, input, weight: xp.where(input > 0, input, weight * input),
-    promote="same", public=False, method=False, out=False,
-    input=lambda F, g, input, weight: F.where(input > 0, g, g * weight),
+    promote="same", takes="floating", public=False, method=False, out=False,
+    input=lambda F, g, input, weight: F.masked(g, input > 0, input) + F.masked(g * weight, input <= 0),
     weight=lambda F, g, input: F.masked(g * input, input <= 0),
 )  # fmt: skip
 
@@ -152,7 +159,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 _hardtanh = _activation(
     "hardtanh", lambda xp, input, /, low, high: xp.clip(input, low, high),
-    lambda F, g, input, low, high: F.masked(g, (input > low) & (input < high)), promote="same",
+    lambda F, g, input, low, high: F.masked(g, (input > low) & (input < high), input), promote="same", takes="real numbers",
 )  # fmt: skip
 
 
@@ -164,17 +171,19 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise ValueError("min_val cannot be greater than max_val")
     if input.dtype.category == dtypes.INTEGER:
         min_val, max_val = int(min_val), int(max_val)
+        if min_val < 0 and input.dtype is dtypes.uint8:
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return _hardtanh(input, min_val, max_val)
 
 
 def relu6(input: Tensor) -> Tensor:
     """The element brought into ``[0, 6]``."""
-    return _hardtanh(input, 0, 6)
+    return hardtanh(input, 0, 6)
 
 
 _hardsigmoid = _activation(
     "hardsigmoid", lambda xp, input: xp.clip(input / 6 + 0.5, 0.0, 1.0),
-    lambda F, g, input: F.masked(g / 6, (input > -3) & (input < 3)),
+    lambda F, g, input: F.masked(g / 6, (input > -3) & (input < 3), input),
 )  # fmt: skip
 _hardswish = _activation(
     "hardswish", lambda xp, input: input * xp.clip(input + 3.0, 0.0, 6.0) / 6,
@@ -196,23 +205,23 @@ def hardswish(input: Tensor) -> Tensor:
 
 _threshold = _activation(
     "threshold", lambda xp, input, /, threshold, value: xp.where(input > threshold, input, xp.asarray(value, dtype=input.dtype)),
-    lambda F, g, input, threshold: F.masked(g, input > threshold), promote="same",
+    lambda F, g, input, threshold: F.masked(g, input > threshold, input), promote="same", takes="real numbers",
 )  # fmt: skip
 
 
 @composite(method=False, out=True)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """The element where it is above ``threshold``, else ``value``."""
-    return _threshold(input, threshold, value)
+    return _threshold(input, threshold, converted(value, input.dtype))
 
 
 _hardshrink = _activation(
     "hard_shrink", lambda xp, input, /, lambd: xp.where((input >= -lambd) & (input <= lambd), _zero(xp, input), input),
-    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd)), "HardshrinkBackward0", "same",
+    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input), "HardshrinkBackward0", "same",
 )  # fmt: skip
 _softshrink = _activation(
     "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
-    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd)), promote="same",
+    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input), promote="same",
 )  # fmt: skip
 
 
@@ -240,12 +249,12 @@ def silu_backward(F: Any, g: Any, input: Any) -> Any:
 
 
 _silu = _activation(
-    "silu", lambda xp, input: input * (0.5 * xp.tanh(0.5 * input) + 0.5), lambda F, g, input: silu_backward(F, g, input))
+    "silu", lambda xp, input: input * (0.5 * xp.tanh(0.5 * input) + 0.5), lambda F, g, input: silu_backward(F, g, input),
+    takes="inexact")
 
 
 def silu(input: Tensor) -> Tensor:
     """``x * sigmoid(x)`` (Hendrycks & Gimpel 2016, "Gaussian error linear units"; also known as swish)."""
-    _needs_floats("silu_cpu", input)
     return _silu(input)
 
 
@@ -353,6 +362,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     length = input.shape[wrap_dim(dim, input.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {wrap_dim(dim, input.ndim)} is size {length}")
+    _needs_floats("glu_cpu", input)
     value, gate = input.chunk(2, dim)
     return gathered(in_format_of(value * sigmoid(gate), input), "GluBackward0", (input,))
 

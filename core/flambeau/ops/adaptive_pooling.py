@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..autograd.unfolding import gathered
 from ..creation import tensor
+from ..dispatch import require_dtype
 from ..op import composite
 from .conversion import in_format_of
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
@@ -32,6 +33,8 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
             raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' "
                                f"(while checking arguments for {name})")  # fmt: skip
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
+    if output_size is None or isinstance(output_size, bool):
+        raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {type(output_size).__name__}")
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
     if len(sizes) != n:
         raise RuntimeError(f"{name}: output_size must be {n}")
@@ -43,8 +46,7 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
         if not length:
             raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                                f"{list(input.shape)} with dimension {dim} being empty")  # fmt: skip
-    if input.dtype.category < dtypes.FLOATING:
-        raise NotImplementedError(f'"{name}" not implemented for \'{input.dtype.legacy_name}\'')
+    require_dtype(name, input, "floating")
     return sizes
 
 
@@ -62,7 +64,7 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     if sizes == (1,) * n:
         return input.mean(tuple(range(-n, 0)), keepdim=True)
     steps = _whole_steps(given, sizes)
-    made = _AVG_POOLS[n](input, tuple(steps)) if steps else _averages(n, input, sizes)
+    made = _AVG_POOLS[n](input, tuple(steps)) if steps and input.numel() else _averages(n, input, sizes)
     return gathered(made, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else made
 
 

@@ -8,7 +8,7 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
-from ..dispatch import require_tensors, result_dtype
+from ..dispatch import require_dtype, require_tensors, result_dtype
 from ..op import can_operate, composite, op
 
 _add = op(
@@ -344,6 +344,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         raise TypeError(f"lerp(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
     if input.dtype is not end.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    require_dtype("lerp_kernel_scalar", input, "inexact")
     if type(weight) in input._kind.scalars:
         return _lerp_scalar(input, end, weight)
     return _lerp(input, end, weight)

@@ -323,7 +323,8 @@ def _airy_series(xp: Any, x: Any) -> Any:
 
 
 def _hidden(name: str, forward: Any, doc: str, **rules: Any) -> Callable[..., Tensor]:
-    return op(name, lambda xp, input: forward(xp, input), promote="float", public=False, method=False, doc=doc, **rules)
+    return op(name, lambda xp, input: forward(xp, input), promote="float", takes="real", public=False, method=False, doc=doc,
+              **rules)  # fmt: skip
 
 
 def _over(F: Any, value: Any, input: Any, at_zero: float) -> Any:
@@ -332,7 +333,7 @@ def _over(F: Any, value: Any, input: Any, at_zero: float) -> Any:
 
 
 i0 = op(
-    "i0", lambda xp, input: i0_forward(xp, input), promote="float", inplace=True,
+    "i0", lambda xp, input: i0_forward(xp, input), promote="float", takes="real", inplace=True,
     doc="""The modified Bessel function of the first kind, of order 0.
 
     >>> import flambeau as torch

@@ -11,6 +11,7 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.unfolding import gathered
 from ..creation import _finish, _offered_to_modes, arange, tensor, zeros
+from ..dispatch import require_dtype
 from ..op import PUBLIC, composite
 from ..settings import warn_once
 from .joining import cat, stack
@@ -256,6 +257,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
+    require_dtype("trace", input, "numbers")
     return input.diagonal().sum()
 
 

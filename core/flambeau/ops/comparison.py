@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
-from ..dispatch import require_operands, require_tensors, result_dtype
+from ..dispatch import refusing, require_operands, require_tensors, result_dtype
 from ..op import composite, op
 from ..scalars import converted
 
@@ -50,12 +50,7 @@ def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
 
 def refuse_complex(name: str) -> Callable[..., None]:
     """The check of a function that knows no order of complex numbers."""
-
-    def check(*tensors: Any) -> None:
-        if any(isinstance(each, Tensor) and each.is_complex() for each in tensors):
-            raise RuntimeError(f"{name} not implemented for complex tensors.")
-
-    return check
+    return refusing(dtypes.COMPLEX, f"{name} not implemented for complex tensors.")
 
 
 maximum = op(
@@ -74,9 +69,11 @@ minimum = op(
 )  # fmt: skip
 
 masked = op(
-    "masked", lambda xp, input, mask: xp.where(mask, input, 0), apart=("mask",), public=False, method=False,
-    doc="The elements where ``mask`` holds, else 0: the gradient of a choice.",
-    input=lambda F, g, mask: F.masked(g, mask),
+    "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0), apart=("mask", "of"), public=False, method=False,
+    doc="The elements where ``mask`` holds, else 0: the gradient of a choice; and, where that is asked for, its zero slope by "
+        "what the mask is a question ``of``.",
+    input=lambda F, g, mask, of: F.masked(g, mask, of),
+    of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
 _where = op(
     "where", lambda xp, condition, input, other: xp.where(condition, input, other),
@@ -241,9 +238,20 @@ bitwise_right_shift = _bits(
     "bitwise_right_shift", lambda xp, input, other: xp.bitwise_right_shift(input, other), "rshift", "``input >> other``.",
     takes="integers")  # fmt: skip
 bitwise_not = op(
-    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), takes="whole", inplace=True, dunders=("__invert__",),
+    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), takes="whole", inplace=True,
     doc="Every bit inverted; for bool, logical not.",
 )  # fmt: skip
+
+
+def _invert(self: Tensor) -> Tensor:
+    """``~self``: :func:`bitwise_not`.  TypeError for other than integers and bool."""
+    if self._kind.dtype.category >= dtypes.FLOATING:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
+
+_invert.__name__ = "__invert__"
+attach(__invert__=_invert)
 
 
 # --- questions with one answer ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from .. import overrides
 from .._tensor import Tensor
 from ..autograd.grad_mode import _grad
 from ..dispatch import _c_name as c_name
+from ..dispatch import whole_numbers
 from ..op import composite, op
 from .padding import constant_pad
 
@@ -138,7 +139,7 @@ def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
 
 
 _convolution = op(
-    "convolution", _convolution_forward, promote="accumulate", public=False, method=False, out=False,
+    "convolution", _convolution_forward, promote="accumulate", takes="numbers", public=False, method=False, out=False,
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
         g, F.conj(weight), None, tuple(input_shape[2:]), stride, padding, dilation, groups),
     weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups, workspace: F.convolution_weight(
@@ -146,7 +147,7 @@ _convolution = op(
     bias=lambda F, g: _over_space(F, g),
 )  # fmt: skip
 _transposed = op(
-    "convolution_transposed", _transposed_forward, promote="accumulate", public=False, method=False, out=False,
+    "convolution_transposed", _transposed_forward, promote="accumulate", takes="numbers", public=False, method=False, out=False,
     backward_name="ConvolutionBackward0",
     input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: _back_to(
         F, input_shape, g, F.conj(weight), None, stride, padding, dilation, groups),
@@ -155,7 +156,7 @@ _transposed = op(
     bias=lambda F, g: _over_space(F, g),
 )  # fmt: skip
 op(
-    "convolution_weight", _weight_forward, promote="accumulate", public=False, method=False, out=False,
+    "convolution_weight", _weight_forward, promote="accumulate", takes="numbers", public=False, method=False, out=False,
     backward_name="ConvolutionBackward0",
     grad=lambda F, g, input, grad_shape, stride, padding, dilation, groups: _back_to(
         F, grad_shape, F.conj(input), g, None, stride, padding, dilation, groups),
@@ -171,7 +172,7 @@ def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
     """A number, or one for each dimension of space, as a tuple."""
     if type(value) is int:
         return (value,) * n
-    given = tuple(value) if isinstance(value, (tuple, list)) else (int(value),)
+    given = whole_numbers(name, value)
     if len(given) not in (1, n):
         raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
                            f"dimensions, but got {name}={list(given)}")  # fmt: skip
@@ -186,6 +187,8 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None
     if len(kernel) != n + 2:
         raise RuntimeError(f"expected stride to be a single integer value or a list of {len(kernel) - 2} values to match the "
                            f"convolution dimensions, but got stride={[1] * n}")  # fmt: skip
+    if 0 in kernel[2:]:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel[2:]))}")
     described = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(kernel)}, expected "
     if not transposed and (kernel[0] < groups or kernel[0] % groups):
         what = (f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "

@@ -7,6 +7,7 @@ walks up to, and from, a place at a time.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from .. import dtypes
 from .._tensor import Tensor
 from ..creation import tensor
 from ..op import PUBLIC, op
+from .loss import check_reduction
 
 __all__ = ["ctc_loss"]
 
@@ -84,16 +86,17 @@ def _betas(xp: Any, lattice: Any, labels: Any, input_lengths: Any, target_length
 def _log_sum(xp: Any, values: Any) -> Any:
     largest = xp.max(values, axis=-1, keepdims=True)
     safe = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
-    return xp.squeeze(safe, axis=-1) + xp.log(xp.sum(xp.exp(values - safe), axis=-1))
+    total = xp.sum(xp.exp(values - safe), axis=-1)
+    return xp.squeeze(largest, axis=-1) + xp.log(xp.where(total > 0, total, xp.ones_like(total)))
 
 
-def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any) -> Any:
-    """Minus the log-likelihood of each label sequence."""
+def _ctc_forward(
+    xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool
+) -> Any:
+    """Minus the log-likelihood of each label sequence: infinity where it cannot be, whose slope is NaN or ``zero_infinity``."""
     batch = labels.shape[0]
     ends = _ends(xp, labels, target_lengths, log_probs.dtype)
     empty = xp.where(target_lengths == 0, xp.zeros((), dtype=log_probs.dtype), xp.asarray(-xp.inf, dtype=log_probs.dtype))
-    if not log_probs.shape[0]:
-        return -empty
     alphas = xp.stack(_alphas(xp, _lattice(xp, log_probs, labels), labels), axis=1)
     last = xp.clip(input_lengths - 1, 0, None)
     index = xp.broadcast_to(xp.reshape(last, (batch, 1, 1)), (batch, 1, labels.shape[1]))
@@ -102,26 +105,29 @@ def _ctc_forward(xp: Any, log_probs: Any, labels: Any, input_lengths: Any, targe
 
 
 def _ctc_backward_forward(
-    xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any
+    xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any, /, zero_infinity: bool
 ) -> Any:
     """The gradient of logits of which ``log_probs`` are the log-softmax: probabilities minus those given the labels."""
     time, _, classes = log_probs.shape
     lattice = _lattice(xp, log_probs, labels)
     alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)
     betas = xp.stack(_betas(xp, lattice, labels, input_lengths, target_lengths), axis=0)
-    shares = xp.exp(alphas + betas - lattice + xp.reshape(nll, (1, -1, 1)))
+    impossible = xp.reshape(nll == xp.inf, (1, -1, 1))
+    nll = xp.where(impossible, xp.zeros((), dtype=nll.dtype), xp.reshape(nll, (1, -1, 1)))
+    shares = xp.exp(alphas + betas - lattice + nll)
     shares = xp.where(alphas + betas == -xp.inf, xp.zeros((), dtype=shares.dtype), shares)
     chosen = xp.astype(xp.expand_dims(labels, axis=2) == xp.arange(classes), shares.dtype)
     given = xp.permute_dims(xp.matmul(xp.permute_dims(shares, (1, 0, 2)), chosen), (1, 0, 2))
     running = xp.expand_dims(xp.arange(time), axis=1) < input_lengths
     slopes = (xp.exp(log_probs) - given) * xp.reshape(input, (1, -1, 1))
+    slopes = xp.where(impossible, xp.asarray(0.0 if zero_infinity else xp.nan, dtype=slopes.dtype), slopes)
     return xp.where(xp.expand_dims(running, axis=2), slopes, xp.zeros((), dtype=slopes.dtype))
 
 
 _ctc = op(
     "ctc_loss", _ctc_forward, apart=("labels", "input_lengths", "target_lengths"), public=False, method=False, out=False,
-    log_probs=lambda F, g, log_probs, labels, input_lengths, target_lengths, out: F.ctc_loss_backward(
-        g, log_probs, labels, input_lengths, target_lengths, out),
+    log_probs=lambda F, g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity: F.ctc_loss_backward(
+        g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity),
 )  # fmt: skip
 
 
@@ -140,13 +146,31 @@ op(
 _WHILE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-def _as_list(lengths: Any) -> list[int]:
-    found = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
-    return found if isinstance(found, list) else [found]
+def _as_list(name: str, lengths: Any) -> list[int]:
+    if isinstance(lengths, Tensor):
+        if lengths.dtype.category != dtypes.INTEGER:
+            raise RuntimeError(f"{name} must be integral")
+        found: list[int] = lengths.reshape(-1).tolist()
+        return found
+    try:
+        return [operator.index(each) for each in lengths]
+    except TypeError:
+        raise TypeError(f"ctc_loss(): argument '{name}' must be Tensor or tuple of ints, not {lengths!r}") from None
 
 
 def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Sequence[int], blank: int) -> None:
+    if not log_probs.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
+    if log_probs.ndim != 3:
+        raise RuntimeError(f"Expected 2- or 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 "
+                           f"'log_probs' {_WHILE}")  # fmt: skip
     time, batch, classes = log_probs.shape
+    if not 1 <= targets.ndim <= 2:
+        raise RuntimeError(f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' "
+                           f"{_WHILE}")  # fmt: skip
+    if targets.ndim == 2 and targets.shape[0] != batch:
+        raise RuntimeError(f"Expected tensor to have size {batch} at dimension 0, but got size {targets.shape[0]} for argument "
+                           f"#2 'targets' {_WHILE}")  # fmt: skip
     if log_probs.dtype not in (dtypes.float32, dtypes.float64):
         raise NotImplementedError(f'"ctc_loss_cpu" not implemented for \'{log_probs.dtype.legacy_name}\'')
     if not 0 <= blank < classes:
@@ -166,7 +190,7 @@ def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Seq
                            f"{targets.shape[1]} for argument #2 'targets' {_WHILE}")  # fmt: skip
 
 
-def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int) -> list[list[int]]:
+def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int, classes: int) -> list[list[int]]:
     """Each target with blanks around its labels, filled up with blanks to one length."""
     rows: list[Any] = targets.long().tolist()
     if targets.ndim == 1:
@@ -176,6 +200,9 @@ def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int) -> list[li
     made = []
     for row, length in zip(rows, lengths, strict=True):
         labels = [*row[:length], *[blank] * (longest - length)]
+        for label in labels:
+            if not 0 <= label < classes:
+                raise IndexError(f"Target {label} is out of bounds.")
         made.append([blank, *(each for label in labels for each in (label, blank))])
     return made
 
@@ -185,16 +212,18 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """Minus the log-likelihood of label sequences; see :func:`torch.nn.functional.ctc_loss`."""
-    batched = log_probs.ndim == 3
+    batched = log_probs.ndim != 2
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
-    given, wanted = _as_list(input_lengths), _as_list(target_lengths)
+    given, wanted = _as_list("input_lengths", input_lengths), _as_list("target_lengths", target_lengths)
+    check_reduction(reduction)
     _check(log_probs, targets, given, wanted, blank)
 
     def on_device(values: Any) -> Tensor:
         return tensor(values, dtype=dtypes.int64, device=log_probs.device)
 
-    losses = _ctc(log_probs, on_device(_with_blanks(targets, wanted, blank)), on_device(given), on_device(wanted))
+    labels = _with_blanks(targets, wanted, blank, log_probs.shape[2])
+    losses = _ctc(log_probs, on_device(labels), on_device(given), on_device(wanted), zero_infinity)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     if reduction == "mean":

@@ -35,7 +35,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     shape = broadcast_shapes(x1.shape, x2.shape)
     x1, x2 = x1.expand(shape), x2.expand(shape)
-    if not x1.is_floating_point() and not x1.is_complex():
+    if not x1.is_floating_point():
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype}")
     lengths = [vector_norm(each, 2.0, dim, True).clamp_min(eps) for each in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)

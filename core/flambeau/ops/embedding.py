@@ -111,8 +111,20 @@ def embedding_bag(
         common = dtypes.promote_types(indices.dtype, offsets.dtype)
         indices, offsets = indices.to(common), offsets.to(common)
     _check_indices("embedding_bag", indices)
+    _check_table(weight, per_sample_weights)
     made = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
     return gathered(made, "EmbeddingBagBackward0", (weight, per_sample_weights))
+
+
+def _check_table(weight: Tensor, per_sample_weights: Tensor | None) -> None:
+    where = "(while checking arguments for embedding_bag)"
+    if weight.dtype.category != dtypes.FLOATING:
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+                           f"Float, Double; but got torch.{weight.dtype.legacy_name}Tensor instead {where}")  # fmt: skip
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+                           f"'per_sample_weights'; but type torch.{weight.dtype.legacy_name}Tensor does not equal "
+                           f"torch.{per_sample_weights.dtype.legacy_name}Tensor {where}")  # fmt: skip
 
 
 def _bags(
@@ -159,7 +171,7 @@ def check_offsets(offsets: Tensor, length: int) -> None:
 def _bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
     """For each index the number of its bag, and how many bags there are; that number means that it is in no bag."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
-    return numbers, offsets.shape[0] - bool(last_offset)
+    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets
 
 
 @one_by_one

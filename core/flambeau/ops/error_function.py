@@ -72,7 +72,7 @@ def erfc_forward(xp: Any, input: Any) -> Any:
 _accurate_erfc = in_double(erfc_forward)  # a rounding error in the square of its argument would grow with it
 
 erf = op(
-    "erf", erf_forward, promote="float_accumulate", inplace=True,
+    "erf", erf_forward, promote="float_accumulate", takes="real", inplace=True,
     doc="""The error function: twice the normal distribution's mass, of variance 1/2, between 0 and ``x``.
 
     >>> import flambeau as torch
@@ -82,7 +82,7 @@ erf = op(
     input=lambda F, g, input: g * F.exp(-input * input) * (2 / math.sqrt(math.pi)),
 )  # fmt: skip
 erfc = op(
-    "erfc", lambda xp, input: _accurate_erfc(xp, input), promote="float", inplace=True,
+    "erfc", lambda xp, input: _accurate_erfc(xp, input), promote="float", takes="real", inplace=True,
     doc="``1 - erf(x)``, accurate where that is small.",
     input=lambda F, g, input: g * F.exp(-input * input) * (-2 / math.sqrt(math.pi)),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from .. import dtypes
 from .._tensor import Tensor
 from ..op import op
 from .convolution import kernel_places, output_size, pad_space, spread_out, window
@@ -78,6 +79,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
                            f"input, but got: {list(input.shape)}")  # fmt: skip
+    if input.dtype.category == dtypes.INTEGER:
+        raise NotImplementedError(f"\"im2col_cpu\" not implemented for '{input.dtype.legacy_name}'")
     kernel, dilation, padding, stride = geometry = _geometry(kernel_size, dilation, padding, stride)
     size = output_size(input.shape[-2:], kernel, stride, padding, dilation)
     if min(size) < 1:

@@ -157,6 +157,8 @@ def stft(
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
                            "return_complex=True in a future PyTorch release.")  # fmt: skip
     where = _described("stft", input, n_fft, hop, length, window)
+    if input.dtype in dtypes.HALF:
+        raise RuntimeError(f"FFT doesn't support tensors of type: {input.dtype.legacy_name}")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{where} : expected a tensor of floating point or complex values")
     if not 1 <= input.ndim <= 2:

@@ -110,7 +110,7 @@ def _hurwitz(xp: Any, s: Any, q: Any) -> Any:
 
 
 lgamma = op(
-    "lgamma", lambda xp, input: lgamma_forward(xp, input), promote="float", inplace=True,
+    "lgamma", lambda xp, input: lgamma_forward(xp, input), promote="float", takes="real", inplace=True,
     doc="""The logarithm of the absolute value of the gamma function.
 
     >>> import flambeau as torch
@@ -120,7 +120,7 @@ lgamma = op(
     input=lambda F, g, input: g * F.digamma(input),
 )  # fmt: skip
 digamma = op(
-    "digamma", lambda xp, input: digamma_forward(xp, input), promote="float", inplace=True,
+    "digamma", lambda xp, input: digamma_forward(xp, input), promote="float", takes="real", inplace=True,
     doc="""The derivative of :func:`lgamma`.
 
     >>> import flambeau as torch
@@ -189,6 +189,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     if input._kind.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
     halves = input.new_tensor([-0.5 * each for each in range(p)])

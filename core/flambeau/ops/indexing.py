@@ -11,7 +11,7 @@ from ..autograd.engine import tangents
 from ..autograd.node import shown_as
 from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from ..devices import Kind, kind_of
-from ..dispatch import wrap_scalar
+from ..dispatch import broadcast_shapes, wrap_scalar
 from ..op import FAST, OPS, RECORDED, composite, op
 from ..scalars import converted, overflow
 from .standard import look, put
@@ -550,7 +550,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 _masked_fill = op(
     "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input), apart=("mask",), promote="match",
-    public=False, method=False, out=False,
+    public=False, method=False, out=False, check=lambda input, mask, value: broadcast_shapes(mask.shape, input.shape),
     input=lambda F, g, mask: F.masked(g, ~mask),
     value=lambda F, g, mask: F.sum(F.masked(g, mask)),
 )  # fmt: skip

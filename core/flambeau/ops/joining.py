@@ -74,7 +74,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     if are_of_one_kind(tensors):
         try:
             return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
-        except (IndexError, RuntimeError):
+        except Exception:  # of whatever type the library raises
             pass  # PyTorch takes them all the same, or refuses them in its own words
     given = _sequence("cat", tensors)
     shapes = [each._array.shape for each in given]

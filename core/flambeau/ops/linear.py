@@ -61,7 +61,7 @@ def _step_of(node: Node, name: str, position: float, edge: Any, shape: tuple[int
 
 _linear = op(
     "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
-    promote="accumulate", public=False, method=False, out=False, backward_name="AddmmBackward0",
+    promote="accumulate", takes="numbers", public=False, method=False, out=False, backward_name="AddmmBackward0",
     unfold=_unfold,
     bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
     input=lambda F, g, weight, input_shape: (

@@ -17,7 +17,8 @@ from ..scalars import converted
 
 def _product(name: str) -> Callable[..., Tensor]:
     return op(
-        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="product", public=False, method=False, face=False,
+        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="product", takes="numbers", public=False, method=False,
+        face=False,
         input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
         mat2=lambda F, g, input: F.mm(F.mH_(input), g),
     )  # fmt: skip
@@ -34,7 +35,8 @@ def _mH_forward(xp: Any, input: Any) -> Any:
 op("mH_", _mH_forward, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
 
 _addmm = op(
-    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias, promote="product", public=False, method=False,
+    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias, promote="product", takes="numbers",
+    public=False, method=False,
     bias=lambda F, g: g,
     input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
     mat2=lambda F, g, input: F.mm(F.mH_(input), g),
@@ -219,6 +221,10 @@ def addr(input: Any, vec1: Any, vec2: Any, *of_old: Any, beta: Any = 1, alpha: A
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if of_old:
         input, vec1, vec2, beta, alpha = _of_old("addr", (input, vec1, vec2, *of_old), alpha)
+    if all(each.dtype.category < dtypes.FLOATING for each in (input, vec1, vec2)):
+        for name, factor in (("beta", beta), ("alpha", alpha)):
+            if isinstance(factor, float):
+                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     return _add_product(input, outer, vec1, vec2, beta, alpha)
 
 

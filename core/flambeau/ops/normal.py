@@ -78,7 +78,7 @@ def ndtri_forward(xp: Any, input: Any) -> Any:
 
 
 erfinv = op(
-    "erfinv", lambda xp, input: erfinv_forward(xp, input), promote="float", inplace=True,
+    "erfinv", lambda xp, input: erfinv_forward(xp, input), promote="float", takes="real", inplace=True,
     doc="""The inverse of :func:`erf`, on [-1, 1]; NaN elsewhere.
 
     >>> import flambeau as torch
@@ -88,7 +88,7 @@ erfinv = op(
     input=lambda F, g, input: g * F.exp(F.square(F.erfinv(input))) * (0.5 * _ROOT_PI),
 )  # fmt: skip
 erfcx = op(
-    "special_erfcx", lambda xp, input: erfcx_forward(xp, input), promote="float", public=False, method=False,
+    "special_erfcx", lambda xp, input: erfcx_forward(xp, input), promote="float", takes="real", public=False, method=False,
     doc="""``exp(x**2) * erfc(x)``, without overflow or underflow on the way.
 
     >>> import flambeau as torch
@@ -98,7 +98,7 @@ erfcx = op(
     input=lambda F, g, input, out: g * (2 * input * out - 2 / _ROOT_PI),
 )  # fmt: skip
 ndtr = op(
-    "special_ndtr", lambda xp, input: ndtr_forward(xp, input), promote="float", public=False, method=False,
+    "special_ndtr", lambda xp, input: ndtr_forward(xp, input), promote="float", takes="real", public=False, method=False,
     doc="""The standard normal distribution function: the mass below ``x``.
 
     >>> import flambeau as torch
@@ -108,7 +108,7 @@ ndtr = op(
     input=lambda F, g, input: g * F.exp(-0.5 * input * input) * (1 / _ROOT_TAU),
 )  # fmt: skip
 log_ndtr = op(
-    "special_log_ndtr", lambda xp, input: log_ndtr_forward(xp, input), promote="float", public=False, method=False,
+    "special_log_ndtr", lambda xp, input: log_ndtr_forward(xp, input), promote="float", takes="real", public=False, method=False,
     doc="""The logarithm of :func:`ndtr`, accurate far into the tail.
 
     >>> import flambeau as torch
@@ -118,7 +118,7 @@ log_ndtr = op(
     input=lambda F, g, input: g * (math.sqrt(2 / math.pi) / F.special_erfcx(input * (-1 / _ROOT_2))),
 )  # fmt: skip
 ndtri = op(
-    "special_ndtri", lambda xp, input: ndtri_forward(xp, input), promote="float", public=False, method=False,
+    "special_ndtri", lambda xp, input: ndtri_forward(xp, input), promote="float", takes="real", public=False, method=False,
     doc="""The inverse of :func:`ndtr`: the number below which there is the mass ``x``.
 
     >>> import flambeau as torch

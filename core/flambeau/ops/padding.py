@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.unfolding import gathered
+from ..dispatch import whole_numbers
 from ..op import PUBLIC, op
 from .joining import cat
 
@@ -107,7 +108,9 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """More elements around the last dimensions; see :func:`torch.nn.functional.pad`."""
-    pad = tuple(int(each) for each in pad)
+    pad = whole_numbers("pad", pad)
+    if mode != "constant" and mode not in _MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.ndim:
@@ -117,8 +120,6 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         return constant_pad(input, pad, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if mode not in _MODES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check(input, pad, mode)
     padded = _pad_by_what_is_inside(input, pad, mode)
     padded = padded.clone() if padded is input else padded

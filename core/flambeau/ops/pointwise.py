@@ -9,20 +9,17 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..batching.levels import levels_of
+from ..dispatch import refusing, require_dtype
 from ..lazy import is_lazy, show
 from ..op import FAST, PUBLIC, composite, op
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 
 
-def _refuse_negative_bool(input: Any) -> None:
-    if isinstance(input, Tensor) and input.dtype is dtypes.bool_:
-        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-                           "use the `~` or `logical_not()` operator instead.")  # fmt: skip
-
-
+_NO_NEGATIVE = ("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+                "`~` or `logical_not()` operator instead.")  # fmt: skip
 neg = op(
-    "neg", lambda xp, input: xp.negative(input), inplace=True, check=_refuse_negative_bool,
+    "neg", lambda xp, input: xp.negative(input), inplace=True, check=refusing(dtypes.BOOL, _NO_NEGATIVE),
     aliases=("negative",), dunders=("__neg__",),
     doc="The negative of each element.",
     input=lambda F, g: -g,
@@ -40,11 +37,13 @@ def positive(input: Tensor) -> Tensor:
 attach(__pos__=positive)
 
 abs = op(
-    "abs", lambda xp, input: xp.abs(input), promote="real", inplace=True, aliases=("absolute",), dunders=("__abs__",),
+    "abs", lambda xp, input: xp.abs(input), promote="real", takes="numbers",
+    inplace=True, aliases=("absolute",), dunders=("__abs__",),
     doc="The absolute value; the modulus of a complex number.",
     input=lambda F, g, input: g * F.sgn(input),
 )  # fmt: skip
-sign = op("sign", lambda xp, input: _sgn_forward(xp, input), inplace=True, doc="-1, 0 or 1, by the sign of each element.",
+sign = op("sign", lambda xp, input: _sgn_forward(xp, input), takes="real", inplace=True,
+          doc="-1, 0 or 1, by the sign of each element.",
           input=lambda F, g: g * 0)  # fmt: skip
 
 
@@ -188,7 +187,7 @@ atanh = _unary("atanh", lambda xp, input: xp.atanh(input), "The inverse hyperbol
 
 def _step(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
     """A piecewise constant function: its derivative is 0."""
-    return op(name, forward, inplace=True, aliases=aliases, doc=doc, input=lambda F, g: g * 0)
+    return op(name, forward, takes="real numbers", inplace=True, aliases=aliases, doc=doc, input=lambda F, g: g * 0)
 
 
 floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer not above.")
@@ -208,6 +207,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """
     if not decimals:
         return _round(input)
+    require_dtype("round_cpu", input, "floating")
     if decimals > 0:
         return _round(input * 10**decimals) / 10**decimals  # type: ignore[no-any-return]  # a power of ints is Any
     return _round(input / 10**-decimals) * 10**-decimals  # type: ignore[no-any-return]  # a power of ints is Any
@@ -216,6 +216,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 @composite(inplace=True, out=True, grad_fn="FracBackward0")
 def frac(input: Tensor) -> Tensor:
     """The fractional part, of the sign of the element."""
+    require_dtype("frac_cpu", input, "floating")
     return input - trunc(input)
 
 
@@ -232,8 +233,9 @@ def _sigmoid_forward(xp: Any, input: Any) -> Any:
 sigmoid = _unary("sigmoid", _sigmoid_forward, "``1 / (1 + exp(-x))``.", lambda F, g, out: g * F.conj(out * (1 - out)))
 relu = op(
     "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
+    takes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),
     doc="The element where it is positive, else 0.",
-    input=lambda F, g, out: F.masked(g, out > 0),
+    input=lambda F, g, out: F.masked(g, out > 0, out),
 )  # fmt: skip
 
 # --- questions ----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.unfolding import become, step
+from ..dispatch import whole_numbers
 from ..inplace import with_out
 from ..op import composite, op
 from .convolution import kernel_places, pad_space, spread_out, window
@@ -133,7 +134,7 @@ def _backward_name(name: str, n: int) -> dict[str, Any]:
 
 def _max_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
-        f"max_pool{n}d", _max_pool_forward, public=False, method=False, out=False,
+        f"max_pool{n}d", _max_pool_forward, takes="real numbers", public=False, method=False, out=False,
         **_backward_name("MaxPool{}DWithIndicesBackward0", n),
         input=lambda F, g, input, window_size, stride, padding, dilation, size: max_pool_backward(
             F, g, input, window_size, stride, padding, dilation, size),
@@ -142,16 +143,17 @@ def _max_pool_record(n: int) -> Callable[..., Tensor]:
 
 _max_pool = {n: _max_pool_record(n) for n in (1, 2, 3)}
 _max_pool_indices = op(
-    "max_pool_indices", max_pool_indices_forward, promote="index", public=False, method=False, out=False)
+    "max_pool_indices", max_pool_indices_forward, promote="index", takes="real numbers", public=False, method=False, out=False)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 
-def _sizes(function: str, name: str, value: Any, n: int) -> tuple[int, ...]:
+def per_dimension(function: str, name: str, value: Any, n: int) -> tuple[int, ...]:
+    """An int for each of ``n`` dimensions, or one for all."""
     if type(value) is int:
         return (value,) * n
-    given = tuple(value) if isinstance(value, (tuple, list)) else (int(value),)
+    given = whole_numbers(name, value)
     if len(given) not in (1, n):
         many = {1: "one int", 2: "two ints", 3: "three ints"}[n]
         raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of {many}")
@@ -185,10 +187,10 @@ def _geometry(
     function: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:
     """Kernel, stride, padding and dilation for each dimension, and the size of the result."""
-    kernel = _sizes(function, "kernel_size", kernel_size, n)
+    kernel = per_dimension(function, "kernel_size", kernel_size, n)
     unset = stride is None or (isinstance(stride, (tuple, list)) and not stride)
-    stride = kernel if unset else _sizes(function, "stride", stride, n)
-    padding, dilation = _sizes(function, "padding", padding, n), _sizes(function, "dilation", dilation, n)
+    stride = kernel if unset else per_dimension(function, "stride", stride, n)
+    padding, dilation = per_dimension(function, "padding", padding, n), per_dimension(function, "dilation", dilation, n)
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")
     if min(stride) <= 0:
@@ -295,7 +297,8 @@ def _avg_pool_backward_forward(
 
 def _avg_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
-        f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate", public=False, method=False, out=False,
+        f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate",
+        takes="real numbers", public=False, method=False, out=False,
         **_backward_name("AvgPool{}DBackward0", n),
         input=lambda F, g, input_shape, window_size, stride, padding, size, count_padding, divisor: F.avg_pool_backward(
             g, tuple(input_shape[2:]), window_size, stride, padding, size, count_padding, divisor),

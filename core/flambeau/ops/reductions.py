@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.node import shown_as
+from ..dispatch import refusing
 from ..op import OPS, composite, op, result_type
 from .standard import look
 from .views import wrap_dim
@@ -155,13 +156,13 @@ one_of = op(
 )  # fmt: skip
 op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
 amax_ = op(
-    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim), public=False,
-    method=False,
+    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim),
+    takes="real", public=False, method=False,
     input=_among_equals,
 )  # fmt: skip
 amin_ = op(
-    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=axis_of(dim, input), keepdims=keepdim), public=False,
-    method=False,
+    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=axis_of(dim, input), keepdims=keepdim),
+    takes="real", public=False, method=False,
     input=_among_equals,
 )  # fmt: skip
 
@@ -203,6 +204,7 @@ def _extreme(name: str, arg: str) -> Any:
 
     return op(
         f"{name}_dim", forward, results=("values", "indices"), result_promotions=("same", "index"), public=False, method=False,
+        takes="real", check=refusing(dtypes.COMPLEX, f"{name}(): does not support complex input"),
         backward_name=f"{name.capitalize()}Backward0",
         joint=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
     )  # fmt: skip
@@ -262,10 +264,10 @@ def _arg(name: str) -> Any:
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         _refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
+        if input._kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+            raise RuntimeError(f"{name}(): does not support {'complex' if input.is_complex() else 'bool'} input")
         if not input.ndim:
             return input.new_zeros((), dtype=dtypes.int64)
-        if input.dtype is dtypes.bool_:
-            raise RuntimeError(f'"{name}_cpu" not implemented for \'Bool\'')
         return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name

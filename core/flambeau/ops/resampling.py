@@ -60,7 +60,7 @@ def _resample_backward_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> 
 
 def _record(name: str, promote: str) -> Callable[..., Tensor]:
     return op(
-        name, resample_forward, promote=promote, public=False, method=False, out=False,
+        name, resample_forward, promote=promote, takes="real numbers", public=False, method=False, out=False,
         input=lambda F, g, dim, taps: F.resample_backward(g, dim, taps),
     )  # fmt: skip
 

@@ -10,9 +10,11 @@ from .._tensor import Tensor, attach, wrap
 from ..batching.levels import active
 from ..creation import _checked_shape, _dtype_of, _finish, _offered_to_modes, _place, empty_like
 from ..devices import Kind, kind_of
+from ..dispatch import require_dtype
 from ..dtypes import dtype as Dtype
 from ..inplace import is_plain
 from ..op import FAST, PUBLIC, composite, op
+from ..promotions import TAKES
 from ..random import Generator, raw_generator
 from ..settings import memory_order
 from .conversion import write_over
@@ -103,9 +105,17 @@ def randint(
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = kind_of(dtype or _dtype_of(out) or dtypes.int64, _place(device))
+    _check_random_bounds(kind.dtype, high)
     shape = _checked_shape("randint", (size,))
     array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, int(low), int(high))
     return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+
+
+def _check_random_bounds(dtype: Dtype, high: Any) -> None:
+    if dtype.category == dtypes.COMPLEX:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    if dtype is dtypes.bool_ and high > 2:
+        raise RuntimeError("to - 1 is out of bounds for bool")
 
 
 def randint_like(
@@ -118,6 +128,7 @@ def randint_like(
     if low is None and high is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')
     bounds = (0, low) if high is None else (low or 0, high)
+    _check_random_bounds(made.dtype, bounds[1])
     return _finish(made.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
 
@@ -151,8 +162,13 @@ def normal(
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
         kind = kind_of(dtype or _dtype_of(out) or dtypes.get_default_dtype(), _place(device))
+        if kind.dtype.category not in _FLOATING:
+            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{kind.dtype.legacy_name}'")
         array = raw_generator(generator, kind.device).normal(_checked_shape("normal", (size,)), kind.raw_dtype, mean, std)
         return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+    for each in (mean, std):
+        if isinstance(each, Tensor):
+            require_dtype("normal_kernel_cpu", each, "inexact")
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
@@ -211,8 +227,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
 
 
 def _check_probability(p: Tensor) -> None:
-    if p.dtype.category != dtypes.FLOATING:
-        raise RuntimeError(f"Expected a floating-point tensor of probabilities, but got {p.dtype}")
+    require_dtype("bernoulli_tensor_cpu_p_", p, "floating")
     low, high = p._kind.backend.extremes(p._array) if p.numel() else (0, 1)
     if not (low >= 0 and high <= 1):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
@@ -282,15 +297,22 @@ _dirichlet_sample = op(
 # --- in place -----------------------------------------------------------------------------------------------------
 
 
-def _fill(name: str, doc: str, sample: Any, *, floating: bool = True) -> None:
+def _refusal(name: str, dtype: Dtype) -> Exception:
+    if name in ("cauchy", "exponential"):
+        return RuntimeError(f"{name.capitalize()} distribution is a continuous probability distribution. dtype must be a "
+                            f"floating point but you specified {dtype.legacy_name}")  # fmt: skip
+    return NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
+
+
+def _fill(name: str, doc: str, sample: Any, takes: str = "floating") -> None:
     """``tensor.name_(parameters)``: overwrite the elements with samples."""
 
     def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
         from ..inplace import check_writable
 
         check_writable(self)
-        if floating and self.dtype.category not in _FLOATING:
-            raise NotImplementedError(f'"{name.rstrip("_")}" not implemented for \'{self.dtype.legacy_name}\'')
+        if self.dtype.category not in TAKES[takes]:
+            raise _refusal(name.rstrip("_"), self.dtype)
         raw = raw_generator(generator, self.device)
         order = memory_order(self)
         shape = tuple(self._array.shape[each] for each in order)
@@ -357,16 +379,16 @@ def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0
     return raw.bernoulli(shape, tensor._kind.raw_dtype, p)
 
 
-_fill("uniform_", "Fill with numbers drawn evenly from ``[from, to)``.", _uniform)
-_fill("normal_", "Fill with normal numbers of ``mean`` and ``std``.", _normal)
+_fill("uniform_", "Fill with numbers drawn evenly from ``[from, to)``.", _uniform, "inexact")
+_fill("normal_", "Fill with normal numbers of ``mean`` and ``std``.", _normal, "inexact")
 _fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random,
-      floating=False)
+      "real")
 _fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.", _bernoulli_fill,
-      floating=False)
+      "real")
 _fill("exponential_", "Fill with exponential numbers of rate ``lambd``.",
       lambda raw, t, shape, order, lambd=1.0: raw.exponential(shape, t._kind.raw_dtype, lambd))  # fmt: skip
 _fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.",
-      lambda raw, t, shape, order, p: raw.geometric(shape, t._kind.raw_dtype, p), floating=False)  # fmt: skip
+      lambda raw, t, shape, order, p: raw.geometric(shape, t._kind.raw_dtype, p), "real numbers")  # fmt: skip
 _fill("cauchy_", "Fill with Cauchy numbers.",
       lambda raw, t, shape, order, median=0.0, sigma=1.0: raw.cauchy(shape, t._kind.raw_dtype, median, sigma))  # fmt: skip
 _fill("log_normal_", "Fill with numbers whose logarithm is normal.",

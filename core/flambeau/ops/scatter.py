@@ -8,6 +8,7 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
+from ..dispatch import require_dtype
 from ..op import composite, op
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, out_of_range, scatter_add
 from .standard import look, overwrite
@@ -98,6 +99,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if reduce in ("amax", "amin"):
+        require_dtype(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "real")
     dim = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return scatter_reduce(
@@ -105,8 +108,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     _check_index_dtype("scatter", index)
     _check_scatter(input, dim, index, src)
     src = src[tuple(slice(0, each) for each in index.shape)]
-    ones = src.new_ones(src.shape)
-    hits = scatter_add(input.new_zeros(input.shape), dim, index, ones)
+    ones = src.new_ones(src.shape, dtype=dtypes.int64)
+    hits = scatter_add(input.new_zeros(input.shape, dtype=dtypes.int64), dim, index, ones)
     if not include_self:
         neutral = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
         if neutral is None:
@@ -118,7 +121,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         count = hits + (1 if include_self else 0)
         count = count.clamp(min=1)
         total = scatter_add(input, dim, index, src)
-        return total / count if input.is_floating_point() else total.div(count, rounding_mode="floor")
+        mean = total / count if input.dtype.category >= dtypes.FLOATING else total.div(count, rounding_mode="floor")
+        return mean.to(input.dtype)
     return _combined(input, dim, index, src, reduce)
 
 
@@ -216,8 +220,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
                            f"= {list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
     dim = _check_source("index_add", input, dim, index, source)
     if not input.ndim:
-        return input + source.reshape(-1).sum().to(input.dtype) * alpha  # type: ignore[no-any-return]  # ``alpha`` is Any
-    scaled = source if alpha == 1 else source * alpha
+        return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # ``alpha`` is Any
+    scaled = source if alpha == 1 else (source * alpha).to(source.dtype)
     made = input.index_put(_along(dim, index.reshape(-1)), scaled, accumulate=True)
     return gathered(made, "IndexAddBackward0", (input, source))
 
@@ -289,6 +293,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     dim = _check_source("index_reduce", input, dim, index, source)
+    require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
     if not input.ndim:
         return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
     shape = [1] * input.ndim

@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.node import shown_as
-from ..dispatch import require_operands, require_tensors
+from ..dispatch import require_dtype, require_operands, require_tensors
 from ..op import OPS, composite, op, result_type
 from .reductions import one_of, select_backward
 from .views import wrap_dim
@@ -43,6 +43,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     >>> torch.tensor([3, 1, 2]).sort().indices
     tensor([1, 2, 0])
     """
+    if input._kind.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError("Sort does not support complex dtypes on CPU")
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("sort", input.clone(), input.new_zeros((), dtype=dtypes.int64))
@@ -83,6 +85,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     Raises:
         RuntimeError: ``k`` is negative or larger than the dimension.
     """
+    if input._kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+        raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU")
     dim = wrap_dim(dim, input.ndim)
     length = input.shape[dim] if input.ndim else 1
     if not 0 <= k <= length:
@@ -108,6 +112,7 @@ for _name in ("kthvalue", "median", "mode", "nanmedian"):
 @composite(out=True, grad_fn="KthvalueBackward0")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest element (from 1) along ``dim``, and where it is."""
+    require_dtype("kthvalue_cpu", input, "real numbers")
     dim = wrap_dim(dim, input.ndim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
@@ -132,6 +137,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 
 def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
+    require_dtype("median_cpu", input, "real numbers")
     if dim is None:
         if not input.numel():
             return input.new_full((), float("nan"))
@@ -159,6 +165,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
+    require_dtype("mode_cpu", input, "real")
     dim = wrap_dim(dim, input.ndim)
     rows = input.movedim(dim, -1)
     counts = (rows.unsqueeze(-1) == rows.unsqueeze(-2)).sum(-1)
@@ -211,7 +218,7 @@ def _running_extreme(name: str, of_two: str) -> Any:
         return values, where
 
     record: Callable[..., Any] = op(
-        name, forward, **_RESULTS,
+        name, forward, takes="real", **_RESULTS,
         joint=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
     )  # fmt: skip
 
@@ -301,6 +308,7 @@ def unique(
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
+    require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)
     order = _lexicographic(rows)
     ordered = rows[order]
@@ -314,6 +322,7 @@ def unique(
 @composite
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices of ``dim``) without immediate repetitions."""
+    require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)
     values, inverse, counts = _groups(rows, _starts(rows))
     return _unique_result(input, values, inverse, counts, return_inverse, return_counts, dim)

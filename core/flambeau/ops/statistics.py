@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..batching.loops import one_by_one
-from ..dispatch import require_tensors
+from ..dispatch import require_dtype, require_tensors
 from ..op import composite, op
 from ..return_types import make
 from .blocks import unravel_index
@@ -24,7 +24,9 @@ from .views import wrap_dim
 @composite(out=True, grad_fn="NansumBackward0")
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-    if input.dtype.category >= dtypes.FLOATING:
+    if input.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if input.dtype.category == dtypes.FLOATING:
         input = input.masked_fill(input.isnan(), 0)
     return input.sum(dim, keepdim, dtype=dtype)
 
@@ -32,6 +34,8 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 @composite(out=True)
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.legacy_name}")
     count = (~input.isnan()).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
@@ -111,6 +115,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal parts of ``[min, max]`` (of the data's range if both are 0)."""
+    require_dtype("histogram_cpu", input, "floating")
     flat = input.detach().reshape(-1)
     if min == max == 0 and flat.numel():
         min, max = float(flat.min()), float(flat.max())
@@ -378,9 +383,15 @@ def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
     return spaces.reshape((-1,) + (1,) * (y.ndim - 1 - wrap_dim(dim, y.ndim))) if x.ndim == 1 else spaces
 
 
+def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
+    if any(each is not None and each.dtype is dtypes.bool_ for each in tensors):
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+
+
 @composite(method=False, aliases=("trapz",))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
+    _refuse_bool("trapezoid", y, x)
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
     return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
@@ -388,6 +399,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 @composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
+    _refuse_bool("cumulative_trapezoid", y, x)
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
     return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
@@ -395,6 +407,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
 @composite(method=False)
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivative along each of ``dim`` by central differences, one-sided at the edges."""
+    if input.dtype is dtypes.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
     dims, spacing = reduced_dims(dim, input.ndim), 1 if spacing is None else spacing
     spaces = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
     if len(spaces) != len(dims):
@@ -446,7 +460,7 @@ def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
 
 
 _logcumsumexp = op(
-    "logcumsumexp", _logcumsumexp_forward, promote="float_accumulate", public=False, method=False,
+    "logcumsumexp", _logcumsumexp_forward, promote="float_accumulate", takes="inexact", public=False, method=False,
     input=lambda F, g, input, out, dim: _logcumsumexp_grad(F, g, input, out, dim),
 )  # fmt: skip
 

@@ -34,8 +34,8 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # What autograd keeps on a tensor; hooks are not saved, as in PyTorch.
 _NOT_STATE = frozenset({  # what concerns this tensor's history and memory, not its value
-    "_accumulator", "_argument", "_became", "_depth", "_grad_dtype", "_has_hooks", "_hidden_at", "_hooks", "_inference", "_output_of",
-    "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
+    "_accumulator", "_argument", "_became", "_depth", "_grad_dtype", "_has_hooks", "_hidden_at", "_hooks", "_inference",
+    "_output_of", "_post_accumulate_hooks", "_retains_grad", "_running", "_shares", "_tangents",
 })  # fmt: skip
 # PyTorch has no typed storage of these: it saves bytes, and the dtype beside them.
 _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})

@@ -44,7 +44,7 @@ def to_dlpack(tensor: Tensor) -> Any:
     >>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
     tensor([1., 1.])
     """
-    return tensor.__dlpack__()
+    return tensor.detach().__dlpack__()
 
 
 class Capsule:

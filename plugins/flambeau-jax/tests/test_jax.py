@@ -142,7 +142,7 @@ def test_convolutions_are_those_on_the_cpu(groups, stride, padding, dilation):
     x, weight = torch.randn(2, 4, 9, 8), torch.randn(6, 4 // groups, 3, 2)
     found = []
     for place in ("cpu", "jax"):
-        a, w = (each.to(place).requires_grad_() for each in (x, weight))
+        a, w = (each.clone().to(place).requires_grad_() for each in (x, weight))
         made = torch.nn.functional.conv2d(a, w, None, stride, padding, dilation, groups)
         back = torch.nn.functional.conv_transpose2d(made, w, None, stride, padding, 0, groups, dilation)
         (back * back).sum().backward()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 
 import flambeau as torch
 from flambeau import Tensor
@@ -28,36 +29,38 @@ def scaled_dot_product_attention(
 
     Shapes: query ``(*, L, E)``, key ``(*, S, E)``, value ``(*, S, V)``, attn_mask broadcastable to ``(*, L, S)``, bool (True
     takes part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal``
-    lets no position see later ones; ``enable_gqa`` repeats heads of key and value to as many as query has.
+    lets no position see later ones, and takes no mask beside it; ``enable_gqa`` repeats heads of key and value to as many as
+    query has.
 
     >>> import flambeau as torch
     >>> q = torch.ones(1, 2, 4)
     >>> torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True).shape
     torch.Size([1, 2, 4])
     """
-    _check_attention(query, key, value, attn_mask)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    _check_attention(query, key, value, attn_mask, is_causal)
+    scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
     if fuses and attn_mask is None and not dropout_p:
         return fused_attention(query, key, value, is_causal, scale)
-    if not (attn_mask is not None or is_causal or dropout_p or enable_gqa) and learns_nothing(query, key, value):
+    plain = not (attn_mask is not None or is_causal or dropout_p or enable_gqa)
+    if plain and learns_nothing(query, key, value) and _fit(query.shape, key.shape, value.shape):
         return attention(query, key, value, scale)
     dtype = query.dtype
-    if dtype is key.dtype is value.dtype and dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
+    if dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
     if enable_gqa:
+        _check_groups(query, key, value)
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        causal = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
-        attn_mask = causal if attn_mask is None else _as_bias(attn_mask, query).masked_fill(~causal, -math.inf)
+        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
     if attn_mask is None:
         weights = scores.softmax(-1)
     else:
         weights = _masked_softmax(scores, attn_mask)
-    return ((dropout(weights, dropout_p) if dropout_p > 0 else weights) @ value).to(dtype)
+    return ((torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value).to(dtype)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -67,20 +70,33 @@ def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.softmax(-1).masked_fill(nothing, 0.0)
 
 
-def _as_bias(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask as what is added to the scores."""
-    if mask.dtype is not torch.bool:
-        return mask
-    return torch.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill(~mask, -math.inf)
-
-
-def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")  # fmt: skip
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} "
+                           f"key.dtype: {key.dtype} and value.dtype: {value.dtype} instead.")
+    if is_causal and mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if mask is not None and mask.dtype not in (torch.bool, torch.float32, query.dtype):
         raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                            f"{mask.dtype} and  query.dtype: {query.dtype} instead.")  # fmt: skip
+
+
+def _fit(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> bool:
+    """Whether these shapes can be multiplied with no more ado."""
+    return query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
+
+
+def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
+    for each in (query, key, value):
+        if each.dim() < 3:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-each.dim()}, {each.dim() - 1}], but got -3)")
+    heads = [each.shape[-3] for each in (query, key, value)]
+    if not all(heads[1:]) or heads[0] % heads[1] or heads[0] % heads[2]:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in query, but got "
+                           f"{heads[1]} and {heads[2]} for {heads[0]}")  # fmt: skip
 
 
 # --- many heads ---------------------------------------------------------------------------------------------------

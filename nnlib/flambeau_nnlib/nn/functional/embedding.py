@@ -74,7 +74,11 @@ def embedding_bag(
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
                                   f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")  # fmt: skip
     input, offsets, per_sample_weights = _flat_bags(input, offsets, per_sample_weights, include_last_offset)
-    padding = None if padding_idx is None else _row(padding_idx, weight.size(0))
+    rows = weight.size(0)
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got "
+                           f"{padding_idx}")  # fmt: skip
+    padding = None if padding_idx is None else padding_idx % rows
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
     return ops.embedding_bag(

@@ -172,6 +172,9 @@ def kl_div(
             stacklevel=2,
         )
     reduction = how_reduced(reduction, size_average, reduce)
+    for each in (input, target):
+        if not each.is_floating_point():
+            raise RuntimeError(f"kl_div: {'Complex' if each.is_complex() else 'Integral'} inputs not supported.")
     losses = target.exp() * (target - input) if log_target else torch.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return losses.sum() / input.shape[0] if input.dim() else losses.sum()

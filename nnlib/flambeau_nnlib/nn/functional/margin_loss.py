@@ -7,6 +7,7 @@ from collections.abc import Callable
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd.unfolding import gathered
+from flambeau.dispatch import require_constant, require_dtype
 from flambeau.ops.loss import check_reduction, reduced
 
 from .activation import logsigmoid
@@ -29,7 +30,7 @@ def hinge_embedding_loss(
     """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1: ``x`` is the distance of a pair."""
     zeros = torch.zeros_like(input)
     alike = torch.where(target != -1, input, zeros)
-    apart = torch.where(target != 1, (margin - input).clamp_min(0), zeros)
+    apart = torch.where(target != 1, (margin - input).clamp_min(0).to(input.dtype), zeros)
     return reduced(alike + apart, how_reduced(reduction, size_average, reduce))
 
 
@@ -133,6 +134,9 @@ def soft_margin_loss(
 ) -> Tensor:
     """``log(1 + exp(-target * input))``, the target being 1 or -1."""
     reduction = how_reduced(reduction, size_average, reduce)
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}")
+    require_constant("soft_margin_loss", target=target)
     return gathered(reduced((-target * input).exp().log1p(), reduction), "SoftMarginLossBackward0", (input,))
 
 
@@ -165,6 +169,8 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
     check_reduction(reduction)
+    require_constant("multi_margin_loss", weight=weight)
+    require_dtype("multi_margin_loss_cpu_kernel", input, "floating")
     if input.dim() > 2 or (input.dim() == 2 and (target.dim() != 1 or target.shape[0] != input.shape[0])):
         raise RuntimeError(f"inconsistent target size, expected {input.shape[0]} but got {list(target.shape)}")
     scores, classes = (input, target) if input.dim() == 2 else (input.reshape(1, -1), target.reshape(1))
@@ -189,6 +195,7 @@ def multilabel_margin_loss(
     check_reduction(reduction)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    require_dtype("multilabel_margin_loss_forward_out_frame", input, "floating")
     scores, listed = (input, target) if input.dim() == 2 else (input.reshape(1, -1), target.reshape(1, -1))
     listed_first = (listed < 0).long().cumsum(1) == 0
     classes = torch.where(listed_first, listed, torch.zeros_like(listed))

@@ -10,6 +10,7 @@ from math import prod
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd.unfolding import gathered
+from flambeau.dispatch import require_dtype
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -85,6 +86,7 @@ def grid_sample(
     if align_corners is None:
         warnings.warn(_CHANGED, stacklevel=2)
     _check_grid(input, grid, mode)
+    require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
     made = _sample(input, grid, mode, padding_mode, bool(align_corners))
     return gathered(made, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
 
@@ -168,8 +170,9 @@ def _gathered(input: Tensor, places: Sequence[Tensor]) -> Tensor:
         flat = index if flat is None else flat * length + index
     assert flat is not None and inside is not None
     batch, channels = input.shape[:2]
-    index = flat.reshape(batch, 1, -1).expand(batch, channels, prod(flat.shape[1:]))
-    pixels = input.reshape(batch, channels, -1).gather(2, index).reshape(batch, channels, *flat.shape[1:])
+    points = prod(flat.shape[1:])
+    index = flat.reshape(batch, 1, points).expand(batch, channels, points)
+    pixels = input.reshape(batch, channels, prod(space)).gather(2, index).reshape(batch, channels, *flat.shape[1:])
     return torch.where(inside.unsqueeze(1), pixels, torch.zeros_like(pixels))
 
 

@@ -257,7 +257,6 @@ class _ConvTransposeNd(_Convolution):
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> list[int]:
         """The extra rows and columns that make the output as large as asked for."""
         dims, leading = self._dims, input.dim() - self._dims
-        output_size = list(output_size)
         if len(output_size) == leading + dims:
             output_size = output_size[leading:]
         if len(output_size) != dims:
@@ -275,7 +274,7 @@ class _ConvTransposeNd(_Convolution):
         extra = [size - low for size, low in zip(output_size, smallest, strict=True)]
         if any(not 0 <= more < stride for more, stride in zip(extra, self.stride, strict=True)):
             raise ValueError(
-                f"requested an output size of {tuple(output_size)}, but valid sizes range "
+                f"requested an output size of {output_size}, but valid sizes range "
                 f"from {smallest} to {largest} (for an input of {input.size()[2:]})"
             )
         return extra

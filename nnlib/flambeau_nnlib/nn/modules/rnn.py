@@ -415,6 +415,8 @@ class LSTM(RNNBase):
     def forward(
         self, input: Tensor | PackedSequence, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
+        if hx is not None and len(hx) != 2:
+            raise RuntimeError(f"lstm expects two hidden states, got {len(hx)}")
         return self._run(input, hx)
 
 

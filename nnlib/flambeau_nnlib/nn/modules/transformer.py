@@ -7,6 +7,7 @@ Masks are as in `MultiheadAttention`: `mask`s `(L, S)` or `(N * nhead, L, S)` sa
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 
 import flambeau as torch
@@ -163,7 +164,11 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor and can_skip_padding(encoder_layer)
+        obstacle = needs_padding(encoder_layer)
+        self.use_nested_tensor = enable_nested_tensor and not obstacle
+        if enable_nested_tensor and obstacle:
+            message = f"enable_nested_tensor is True, but self.use_nested_tensor is False because {obstacle}"
+            warnings.warn(message, stacklevel=2)
         self.mask_check = mask_check
 
     def forward(
@@ -436,17 +441,18 @@ def is_causal_mask(mask: Tensor | None, is_causal: bool | None) -> bool:
     return mask.size() == causal.size() and bool((mask == causal).all())
 
 
-def can_skip_padding(layer: Module) -> bool:
-    """Whether padding can be left out of the work of this encoder layer."""
+def needs_padding(layer: Module) -> str:
+    """Why padding cannot be left out of the work of this encoder layer; empty where it can."""
     if not isinstance(layer, TransformerEncoderLayer):
-        return False
+        return "encoder_layer was not TransformerEncoderLayer"
     attention, activation = layer.self_attn, layer.activation
-    return (
-        not layer.norm_first
-        and attention.batch_first
-        and attention._qkv_same_embed_dim
-        and attention.in_proj_bias is not None
-        and attention.num_heads % 2 == 0
-        and (activation in (F.relu, F.gelu) or isinstance(activation, (ReLU, GELU)))
-        and layer.norm1.eps == layer.norm2.eps
-    )
+    obstacles = {
+        "norm_first was True": layer.norm_first,
+        "self_attn.batch_first was not True(use batch_first for better inference performance)": not attention.batch_first,
+        "self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        "self_attn was passed bias=False": attention.in_proj_bias is None,
+        "activation_relu_or_gelu was not True": activation not in (F.relu, F.gelu) and not isinstance(activation, (ReLU, GELU)),
+        "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        "self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((f"encoder_layer.{text}" for text, holds in obstacles.items() if holds), "")

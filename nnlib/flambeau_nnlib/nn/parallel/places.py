@@ -34,10 +34,10 @@ def collectives(place: torch.device) -> Any:
         RuntimeError: its backend has none.
     """
     torch.backend.for_device_type(place.type)  # makes its hooks known
-    found = torch.backend.plugins().hook.flambeau_collectives(device_type=place.type)
-    if found is None:
-        raise RuntimeError(f"there are no collectives for devices of type {place.type!r}")
-    return found
+    for found in torch.backend.answers("flambeau_collectives", device_type=place.type):
+        if found is not None:
+            return found
+    raise RuntimeError(f"there are no collectives for devices of type {place.type!r}")
 
 
 def all_devices() -> list[torch.device]:

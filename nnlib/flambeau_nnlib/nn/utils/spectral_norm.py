@@ -20,7 +20,7 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
     """The weight as a matrix whose rows are its slices along `dim`."""
-    return weight.movedim(dim, 0).flatten(1)
+    return weight.movedim(dim, 0).reshape(weight.shape[dim], -1)
 
 
 def output_dim(module: Module) -> int:

@@ -20,7 +20,10 @@ def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
     """The norms of the slices of `tensor` along `dim`, kept broadcastable; the norm of it all for dim -1."""
     if dim == -1:
         return torch.linalg.vector_norm(tensor)
-    others = [other for other in range(tensor.dim()) if other != dim]
+    if not -tensor.dim() <= dim < tensor.dim():
+        limit = tensor.dim()
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    others = [other for other in range(tensor.dim()) if other != dim % tensor.dim()]
     return torch.linalg.vector_norm(tensor, dim=others, keepdim=True)
 
 

@@ -100,7 +100,7 @@ def relu(input: Any) -> Any:
 
 
 @fast(ARITHMETIC)
-def masked(input: Any, mask: Any) -> Any:
+def masked(input: Any, mask: Any, of: Any = None) -> Any:
     if input.shape != mask.shape or mask.dtype != bool or not (input.flags.c_contiguous and mask.flags.c_contiguous):
         return None
     made = np.empty(input.shape, FLOAT)

@@ -8,6 +8,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from flambeau.op import OPS
+
 from .compiled import Compiled
 from .convolution import CONVOLUTIONS
 from .indices import Block, block_of, check_bounds, has_arrays, is_mask, places
@@ -170,6 +172,16 @@ def setitem(input: Any, value: Any, index: Any) -> Any:
         return filled(input, value, mask)
     check_bounds(input.shape, index)
     return scattered(input, value, places(index))
+
+
+@compiled
+def put_view(input: Any, value: Any, view: str, params: Any) -> Any:
+    return OPS["view_scatter"].forward(jnp, input, value, view, params)
+
+
+@kernel
+def view_scatter(input: Any, value: Any, view: str, params: Any) -> Any:
+    return setitem(input, value, *params) if view.startswith("getitem_") else put_view(input, value, view, params)
 
 
 @kernel

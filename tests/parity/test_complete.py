@@ -1,0 +1,80 @@
+"""Every public name that PyTorch has too is compared with PyTorch's somewhere in this folder."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from pathlib import Path
+
+import pytest
+
+theirs = pytest.importorskip("torch")
+pytest.importorskip("expecttest")  # PyTorch's tests need it
+
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+import flambeau as ours  # noqa: E402
+from flambeau.conformance.samples import families  # noqa: E402
+
+SPACES = ["", "Tensor", "linalg", "fft", "special", "func", "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph",
+          "masked", "signal.windows", "overrides", "Size", "Generator", "random"]  # fmt: skip
+BY_TABLE = {name for table in families().values() for name in {each.name for each in table}}  # test_samples.py
+BY_OPERATOR = {name for op in op_db for name in (op.name, *(each.name for each in op.aliases))}  # test_operators.py
+
+
+def named(path):
+    """The names that a file's code uses: attributes, and words of its strings, but for what explains it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    explanations = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in explanations:
+            found.update(re.findall(r"\w+", node.value))
+    return found
+
+
+BY_PROGRAM = set().union(*(named(path) for path in Path(__file__).parent.glob("*.py") if path != Path(__file__)))
+OPERATORS = {f"__{prefix}{name}__" for prefix in ("", "i", "r") for name in (  # of test_rest.py
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul", "neg", "pos", "abs",
+    "invert", "lt", "le", "gt", "ge", "eq", "ne")}  # fmt: skip
+PROTOCOLS = {  # what Python's own functions and statements call, as test_rest.py does
+    "__bool__", "__complex__", "__contains__", "__deepcopy__", "__float__", "__index__", "__int__", "__iter__", "__len__", "__reversed__",
+    "__repr__", "__str__", "__format__", "__getitem__", "__setitem__", "__delitem__", "__hash__", "__dir__", "__reduce__",
+    "__reduce_ex__", "__setstate__", "__getnewargs__", "__class_getitem__", "__array__", "__dlpack__", "__new__", "__init__",
+}  # fmt: skip
+NOT_COMPARED = {
+    "Event Stream record_stream": "need a device with streams: tests/test_cuda.py",
+    "__torch_dispatch__ __array_wrap__ redispatch_function enable_reentrant_dispatch": "are PyTorch's own machinery, or NumPy's",
+    "symeig graphsafe_set_state": "PyTorch removed the one, and has the other for CUDA alone",
+    "__getattr__ __torch_function__ RemovableHandle": "are not called by name: test_overrides.py, test_autograd.py",
+    "map2_ reinforce storage_type debug_unwrap NestedIOFunction": "PyTorch no longer has them, or has them for itself",
+}
+
+
+def public(space):
+    """What flambeau has of the names that PyTorch does not hide, but for its modules."""
+    assert ours.amp  # which brings names along
+    owners = [functools.reduce(getattr, filter(None, space.split(".")), torch) for torch in (ours, theirs)]
+    names = [name for name in dir(owners[1]) if (name[0] != "_" or name.endswith("__")) and name in dir(owners[0])]
+    mine = {name: getattr(owners[0], name, None) for name in names if not hasattr(object, name)}
+    return [name for name, each in mine.items() if callable(each)
+            and not (getattr(each, "__module__", None) or "").startswith(("typing", "collections"))]  # fmt: skip
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_every_name_is_compared(space):
+    excused = {name for names in NOT_COMPARED for name in names.split()} | OPERATORS | PROTOCOLS
+    missing = [name for name in public(space) if not is_compared(space, name) and name not in excused]
+    assert not missing
+
+
+def is_compared(space, name):
+    path = f"{space}.{name}" if space not in ("", "Tensor") else name
+    paths = {path, f"nn.functional.{name}" if not space else path}
+    if space == "Tensor":  # of a function, method and in-place method are compared with it
+        paths |= {f"Tensor.{name}", name.rstrip("_"), f"nn.functional.{name.rstrip('_')}"}
+    stem = name.removesuffix("Tensor").removesuffix("Storage")  # of names that are put together
+    return bool(paths & (BY_TABLE | BY_OPERATOR)) or name in BY_PROGRAM or (stem != name and stem in BY_PROGRAM)

@@ -36,11 +36,11 @@ def test_results_come_in_order(count, length):
 @pytest.mark.parametrize("length", [0, 1, 2, 7, 64])
 @pytest.mark.parametrize("most", [0, 1, 3, 100])
 def test_parts_cover_all(count, length, most):
-    parts = threads.parts(length, most, threads.LARGE)
+    parts = threads.parts(length, most, True)
     assert [each for part in parts for each in range(length)[part]] == list(range(length))
     assert all(len(range(length)[part]) <= max(most, 1) for part in parts)
     assert len(parts) >= min(length, count) - 1  # those of equal length may be fewer by one
-    assert len(threads.parts(length, 100, threads.LARGE - 1)) == min(length, 1)
+    assert len(threads.parts(length, 100, False)) == min(length, 1)
 
 
 def test_threads_work_at_the_same_time(count):
@@ -66,7 +66,24 @@ def test_serial_work_uses_one_thread_for_products(count):
     assert get() == torch.get_num_threads() == count
 
 
-@pytest.mark.parametrize("shape", [(3, 4, 5), (64, 320, 50), (257, 300, 211), (0, 3, 4), (3, 0, 4)])
+def test_products_can_be_kept_to_one_thread(count):
+    """In a process of its own, which does not come back from it."""
+    program = f"""if True:
+        import numpy as np, flambeau as torch
+        from flambeau_backends.numpy import threads
+        torch.set_num_threads({count})
+        threads.keep_products_serial()
+        get = threads._switch()[0]
+        assert (get(), torch.get_num_threads()) == (1, {count})
+        left, right = np.random.rand(301, 300), np.random.rand(300, 150)
+        np.testing.assert_allclose(threads.product(left, right), sum(np.outer(a, b) for a, b in zip(left.T, right)))
+        torch.set_num_threads(4)
+        assert (get(), torch.get_num_threads()) == (1, 4)
+    """
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (64, 320, 50), (257, 300, 311), (101, 300, 900), (900, 301, 101), (0, 3, 4), (3, 0, 4)])
 def test_products_of_any_size(count, shape):
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal(shape[:2]), rng.standard_normal(shape[1:])
@@ -127,7 +144,7 @@ def test_arrays_are_not_held(count):
     for _ in range(50):
         array = np.ones(1000)
         gone = weakref.ref(array)
-        threads.share(lambda part, array=array: array[part].sum(), threads.parts(1000, 100, threads.LARGE))
+        threads.share(lambda part, array=array: array[part].sum(), threads.parts(1000, 100, True))
         del array
         assert gone() is None
 

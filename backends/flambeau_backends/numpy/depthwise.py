@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .threads import parts, share
+from .threads import LARGE, parts, share
 from .windows import Geometry, Sizes, inside, padded, padded_size, spots, total
 
 __all__ = ["convolve", "spread", "suits", "weight_gradient"]
@@ -26,7 +26,12 @@ def suits(g: Geometry) -> bool:
 
 
 def _parts(images: Any, g: Geometry) -> list[slice]:
-    return parts(len(images), _CACHE * len(images) // max(images.size, 1), g.batch * g.elements)
+    return parts(len(images), _CACHE * len(images) // max(images.size, 1), _pays(g))
+
+
+def _pays(g: Geometry) -> bool:
+    """Whether several threads are worth it."""
+    return g.batch * g.elements >= LARGE
 
 
 def _places(g: Geometry, space: Sizes) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -73,7 +78,7 @@ def convolve(input: Any, weight: Any, bias: Any, g: Geometry) -> Any:
         if bias is not None:
             made[part] += bias
 
-    share(compute, _parts(input, g))
+    share(compute, _parts(input, g), _pays(g))
     return made
 
 
@@ -109,7 +114,7 @@ def spread(grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
         if bias is not None:
             made[part] += bias
 
-    share(compute, _parts(made, g))
+    share(compute, _parts(made, g), _pays(g))
     return made
 
 
@@ -134,7 +139,7 @@ def weight_gradient(grad: Any, input: Any, g: Geometry) -> Any:
         slopes, images = grad[part].conj(), padded(input[part], g.padding)  # vecdot conjugates, too
         return (_slopes_shifted if _shifts(g) else _slopes_of_windows)(slopes, images, g)
 
-    return total(share(compute, _parts(input, g))).reshape(g.shape)
+    return total(share(compute, _parts(input, g), _pays(g))).reshape(g.shape)
 
 
 def _slopes_shifted(grad: Any, images: Any, g: Geometry) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from . import conv_columns, conv_rows, depthwise, winograd
 from .kernels import kernel
 from .layout import keeps_channels_last
-from .threads import share
+from .threads import parts, share
 from .windows import Geometry, Sizes, output_size, total
 
 _KEEP = 3  # times the size of the input: so large may windows be that a forward keeps for the gradient of the weight
@@ -102,19 +102,24 @@ def _convolve(way: Any, input: Any, weight: Any, bias: Any, g: Geometry, workspa
             made[part] += bias
         return (part, windows) if keep else None
 
-    windows = share(compute, g.parts)
+    windows = share(compute, g.parts, g.pays)
     if keep:
         workspace["windows"] = windows
     return made
 
 
 def _weight_gradient(way: Any, grad: Any, input: Any, g: Geometry, kept: Any) -> Any:
+    if g.is_heavy and not kept:  # one large product, rather than several weights to add up
+        windows, outputs = way.unfold(input, g), parts(g.shape[0], g.shape[0], g.pays)
+        made = share(lambda part: way.slopes(grad[:, part], windows, g), outputs, g.pays)
+        return way.to_weight(np.concatenate(made), g)
+
     def compute(given: Any) -> Any:
         part, windows = given
         return way.slopes(grad[part], way.unfold(input[part], g) if windows is None else windows, g)
 
-    todo = kept or [(part, None) for part in ([slice(None)] if g.is_heavy else g.parts)]
-    return way.to_weight(total(share(compute, todo)), g)
+    todo = kept or [(part, None) for part in g.parts]
+    return way.to_weight(total(share(compute, todo, g.pays)), g)
 
 
 def _spread(way: Any, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
@@ -126,5 +131,5 @@ def _spread(way: Any, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geomet
         if bias is not None:
             made[part] += bias
 
-    share(compute, g.parts)
+    share(compute, g.parts, g.pays)
     return made

@@ -16,7 +16,7 @@ from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
 from .pieces import select
-from .threads import parts, share
+from .threads import LARGE, parts, share
 from .windows import Sizes, inside
 
 _CACHE = 1 << 16  # elements of the input that are worked on at a time
@@ -54,7 +54,8 @@ def _pooled(combine: Callable[..., Any], images: Any, window_size: Sizes, stride
 def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
     """An array of this shape that ``compute`` gives a part of, from the same part of each of the arrays."""
     batch, elements = shape[0], max(prod(shape), *(each.size for each in arrays))
-    todo = parts(batch, _CACHE * batch // max(elements, 1), elements)
+    pays = elements >= LARGE
+    todo = parts(batch, _CACHE * batch // max(elements, 1), pays)
     if len(todo) == 1:
         made = compute(*arrays)
         return made if made.flags.owndata else made.copy()
@@ -63,7 +64,7 @@ def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
     def compute_part(part: slice) -> None:
         made[part] = compute(*(each[part] for each in arrays))
 
-    share(compute_part, todo)
+    share(compute_part, todo, pays)
     return made
 
 

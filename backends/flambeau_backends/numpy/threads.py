@@ -19,10 +19,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LARGE", "follow", "get_num_threads", "parts", "product", "serially", "set_num_threads", "share"]
+__all__ = [
+    "HEAVY", "LARGE", "follow", "get_num_threads", "keep_products_serial", "parts", "product", "serially", "set_num_threads",
+    "share",
+]  # fmt: skip
 
-LARGE = 200_000  # elements from which on work is shared
-_SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications: below, OpenBLAS uses one thread; from then on, several pay
+LARGE = 2_000_000  # elements from which on work that mostly reads and writes is shared: fewer stay in one processor's cache
+HEAVY = 1 << 25  # multiplications from which on arithmetic is: below, it is done before another thread is well at work
+_SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications: up to which OpenBLAS uses one thread; from which several pay
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set it
 
@@ -58,6 +62,7 @@ def _switch() -> Number | None:
 
 _followers: list[Callable[[int], None]] = []
 _asked: list[int] = []  # the last number that was set
+_besides: list[int] = []  # the number for all but products, where those are kept to one thread
 
 
 def follow(setter: Callable[[int], None]) -> None:
@@ -71,13 +76,27 @@ def get_num_threads() -> int:
     """How many threads a matrix product, or large work that is shared, may use."""
     if _team.size:
         return _team.size
+    if _besides:
+        return _besides[0]
     found = _switch()
     return 1 if found is None else found[0]()
+
+
+def keep_products_serial() -> None:
+    """Let NumPy's products use one thread from now on: for kernels that multiply with threads of their own.
+
+    OpenBLAS's would spin on while those have work to do.
+    """
+    if not _besides:
+        _besides.append(get_num_threads())
+        _set_for_products(1)
 
 
 def set_num_threads(count: int) -> None:
     """Let matrix products, and large work that is shared, use ``count`` threads."""
     _asked[:] = [count]
+    if _besides:
+        _besides[:] = [count]
     _set_for_products(count)
     for setter in _followers:
         setter(count)
@@ -86,7 +105,7 @@ def set_num_threads(count: int) -> None:
 def _set_for_products(count: int) -> None:
     found = _switch()
     if found is not None:
-        found[1](count)
+        found[1](1 if _besides else count)
 
 
 # --- shared work --------------------------------------------------------------------------------------------------
@@ -173,19 +192,29 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
 
 
 def product(left: Any, right: Any) -> Any:
-    """The product of two matrices, by several threads only where it is large enough."""
-    work = left.shape[0] * right.size
-    return serially(left.dot, right) if _SMALL_PRODUCT < work < _LARGE_PRODUCT else left.dot(right)
+    """The product of two matrices, by several threads only where it is large."""
+    rows, work = len(left), len(left) * right.size
+    if work <= _SMALL_PRODUCT:
+        return left.dot(right)
+    if work < _LARGE_PRODUCT:
+        return serially(left.dot, right)
+    if not _besides or left.dtype != right.dtype:
+        return left.dot(right)
+    made = np.empty((rows, right.shape[1]), left.dtype)
+    share(lambda part: np.matmul(left[part], right, made[part]), parts(rows, rows, True))
+    return made
 
 
-def share(compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+def share(compute: Callable[[Any], Any], parts: Sequence[Any], pays: bool = True) -> list[Any]:
     """What ``compute`` returns for each part, in order.
 
-    Several threads take the parts one by one, so that one that is late does fewer.  Inside, matrix products use one thread each.
+    Several threads take the parts one by one, so that one that is late does fewer; if that pays.  Matrix products use one thread
+    each.
     """
-    size = get_num_threads() if len(parts) > 1 else 1
-    team = _team
-    if size == 1 or not team.free.acquire(blocking=False):  # or this is inside shared work, or beside it
+    size, team = get_num_threads() if pays and len(parts) > 1 else 1, _team
+    if size == 1:
+        return serially(lambda: [compute(part) for part in parts])
+    if not team.free.acquire(blocking=False):  # inside shared work, or beside it
         return [compute(part) for part in parts]
     try:
         work = _Work(compute, parts)
@@ -203,12 +232,9 @@ def share(compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
     return [result for _, result, _ in done]
 
 
-def parts(length: int, most: int, elements: int) -> list[slice]:
-    """Slices of ``range(length)``, of at most ``most`` and about the same length, for work on so many elements in all.
-
-    There are as many for each thread; but one thread does alone what is done before it could wake another.
-    """
-    count = get_num_threads() if elements >= LARGE else 1
+def parts(length: int, most: int, pays: bool) -> list[slice]:
+    """Slices of ``range(length)``, of at most ``most`` and about the same length: as many for each thread, if sharing pays."""
+    count = get_num_threads() if pays else 1
     rounds = -(-length // (max(most, 1) * count))
     step = -(-length // max(rounds * count, 1))
     return [slice(start, min(start + step, length)) for start in range(0, length, max(step, 1))]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .threads import parts
+from .threads import HEAVY, parts
 
 __all__ = ["Geometry", "Sizes", "inside", "output_size", "padded", "padded_size", "spots", "strided", "total"]
 
@@ -50,7 +50,12 @@ class Geometry(NamedTuple):
     @property
     def parts(self) -> list[slice]:
         """Parts of the batch whose windows stay in the cache, though no fewer than make it worth going through the weights."""
-        return parts(self.batch, max(_CACHE, prod(self.shape)) // max(self.elements, 1), self.batch * self.elements)
+        return parts(self.batch, max(_CACHE, prod(self.shape)) // max(self.elements, 1), self.pays)
+
+    @property
+    def pays(self) -> bool:
+        """Whether several threads are worth it."""
+        return self.batch * self.elements * self.shape[0] // self.groups >= HEAVY
 
 
 def output_size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:

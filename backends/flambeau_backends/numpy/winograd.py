@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .threads import parts, share
+from .threads import HEAVY, LARGE, parts, share
 from .windows import Sizes, strided, total
 
 __all__ = ["convolve", "suits", "weight_gradient"]
@@ -37,17 +37,17 @@ def _tiles(size: Sizes) -> tuple[int, int]:
     return -(-size[0] // 4), -(-size[1] // 4)
 
 
-def _blocks(batch: int, tiles: Sizes, most: int, elements: int) -> list[tuple[slice, slice]]:
+def _blocks(batch: int, tiles: Sizes, most: int, pays: bool) -> list[tuple[slice, slice]]:
     """Some images, or some rows of tiles of one, with so many tiles at most."""
     if tiles[0] * tiles[1] <= most:
-        return [(part, slice(0, tiles[0])) for part in parts(batch, most // (tiles[0] * tiles[1]), elements)]
-    rows = parts(tiles[0], most // tiles[1], elements)
+        return [(part, slice(0, tiles[0])) for part in parts(batch, most // (tiles[0] * tiles[1]), pays)]
+    rows = parts(tiles[0], most // tiles[1], pays)
     return [(slice(image, image + 1), part) for image in range(batch) for part in rows]
 
 
-def _elements(input: Any, outputs: int, tiles: Sizes) -> int:
-    """Of transformed tiles, before or after the products."""
-    return 36 * len(input) * tiles[0] * tiles[1] * max(input.shape[1], outputs)
+def _pays(input: Any, outputs: int, tiles: Sizes) -> bool:
+    """Whether several threads are worth it."""
+    return 36 * len(input) * tiles[0] * tiles[1] * input.shape[1] * outputs >= HEAVY
 
 
 def _channels_last(images: Any, first: int, shape: Sizes, left: int = 0) -> Any:
@@ -85,7 +85,7 @@ def _weights(weight: Any) -> Any:
         places = weight[:, part].transpose(2, 3, 1, 0).reshape(9, -1)
         np.matmul(_WEIGHT2, places, out=made[:, part].reshape(36, -1, copy=False))
 
-    share(transform, parts(channels, channels, made.size))
+    share(transform, parts(channels, channels, made.size >= LARGE), made.size >= LARGE)
     return made
 
 
@@ -106,7 +106,8 @@ def convolve(input: Any, weight: Any, bias: Any, padding: Sizes) -> Any:
         if bias is not None:
             out += bias[:, None, None]
 
-    share(compute, _blocks(len(input), tiles, _AT_ONCE, _elements(input, outputs, tiles)))
+    pays = _pays(input, outputs, tiles)
+    share(compute, _blocks(len(input), tiles, _AT_ONCE, pays), pays)
     return made
 
 
@@ -114,7 +115,7 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
     """The gradient of the weight, given that of the result."""
     (batch, outputs, *size), channels = grad.shape, input.shape[1]
     tiles, most = _tiles(size), max(_AT_ONCE, min(outputs, channels))
-    elements = _elements(input, outputs, tiles)
+    pays = _pays(input, outputs, tiles)
 
     def compute(grad: Any, blocks: list[tuple[slice, slice]]) -> Any:
         found: Any = None
@@ -125,9 +126,9 @@ def weight_gradient(grad: Any, input: Any, padding: Sizes) -> Any:
         return found.reshape(36, -1).T @ _WEIGHT2
 
     if batch * tiles[0] * tiles[1] < outputs:  # more weights than tiles: rather transform tiles twice than add up weights
-        blocks = _blocks(batch, tiles, most, 0)
-        made = np.concatenate(share(lambda part: compute(grad[:, part], blocks), parts(outputs, outputs, elements)))
+        blocks = _blocks(batch, tiles, most, False)
+        made = np.concatenate(share(lambda part: compute(grad[:, part], blocks), parts(outputs, outputs, pays), pays))
     else:
-        blocks = _blocks(batch, tiles, most, elements)
-        made = total(share(lambda part: compute(grad, blocks[part]), parts(len(blocks), len(blocks), elements)))
+        blocks = _blocks(batch, tiles, most, pays)
+        made = total(share(lambda part: compute(grad, blocks[part]), parts(len(blocks), len(blocks), pays), pays))
     return made.reshape(outputs, channels, 3, 3)

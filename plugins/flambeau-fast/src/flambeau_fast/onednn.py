@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau_backends.numpy.threads import keep_products_serial
+
 from . import threads
 from .choice import Declined
 
@@ -89,6 +91,7 @@ def library() -> Library | None:
     except (PackageNotFoundError, StopIteration, OSError, Declined):
         return None
     threads.of_openmp()
+    keep_products_serial()
     return found
 
 

@@ -66,7 +66,7 @@ def _shares(
 ) -> Any:
     """One over how many elements each window has."""
     counts = window_sizes(np, space, window_size, stride, padding, size, count_padding, divisor, FLOAT)
-    return np.ascontiguousarray(np.broadcast_to(FLOAT.type(1) / np.asarray(counts, FLOAT), tuple(size)))
+    return np.array(np.broadcast_to(FLOAT.type(1) / np.asarray(counts, FLOAT), tuple(size)), order="C")
 
 
 @fast(LEAST)

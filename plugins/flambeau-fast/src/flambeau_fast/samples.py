@@ -135,7 +135,7 @@ def _pooling(draw: _Draw) -> Iterator[Call]:
     for window, stride, padding, odd in (((2, 2), (2, 2), (0, 0), 0), ((2, 2), (2, 2), (0, 0), 1), ((3, 3), (2, 2), (1, 1), 0),
                                          ((3, 2), (1, 3), (1, 0), 1)):  # fmt: skip
         height, width = (2 * int(n) + odd for n in draw.random.integers(5, 15, 2))
-        x = draw.normal(-(-(1 << 14) // (4 * height * width)), 4, height, width)
+        x = draw.normal(-(-(1 << 15) // (4 * height * width)), 4, height, width)
         size = tuple((n + 2 * p - k) // s + 1 for n, k, s, p in zip((height, width), window, stride, padding, strict=True))
         geometry = (window, stride, padding, (1, 1), size)
         yield Call("max_pool2d", (x, *geometry))

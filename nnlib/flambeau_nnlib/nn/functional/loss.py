@@ -254,12 +254,17 @@ def linear_cross_entropy(
     Shapes: input ``(N, in_features)`` or ``(in_features,)``, linear_weight ``(C, *, in_features)``, target ``(N, *)`` or ``()``
     of classes, or of probabilities ``(N, C, *)``.
     """
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
         raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
     if linear_weight.dim() > 2 and input.dim() == 1:
         raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched "
                            f"input, (N, {linear_weight.shape[-1]}), got unbatched input "
                            f"with shape {tuple(input.shape)}")  # fmt: skip
+    if input.shape[-1] != linear_weight.shape[-1]:
+        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), got "
+                           f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively")  # fmt: skip
     if ignore_index is not None and target.is_floating_point():
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     outputs = linear_weight.shape[:-1]

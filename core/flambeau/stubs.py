@@ -12,6 +12,7 @@ import inspect
 import keyword
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from inspect import Parameter
 from pathlib import Path
@@ -132,11 +133,15 @@ def functions() -> str:
     functions = sorted(name for name in op.PUBLIC if not keyword.iskeyword(name))
     tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(make_storage_classes())
     lines = [_HEADER + "from .storage import TypedStorage\n"]
-    lines += ["__all__ = [  # noqa: RUF022", *(f'    "{name}",' for name in (*functions, *tensors, *storages)), "]\n"]
+    lines += ["__all__ = [  # noqa: RUF022", _names([*functions, *tensors, *storages]), "]  # fmt: skip\n"]
     lines += [_declaration(name, op.PUBLIC[name], method=False) for name in functions]
     lines += [f"class {name}(Tensor): ..." for name in tensors]
     lines += [f"class {name}(TypedStorage): ..." for name in storages]
     return "\n".join(lines) + "\n"
+
+
+def _names(names: list[str]) -> str:
+    return textwrap.fill(", ".join(f'"{name}"' for name in names) + ",", 120, initial_indent="    ", subsequent_indent="    ")
 
 
 def main(arguments: list[str]) -> int:

@@ -102,8 +102,14 @@ def _check_groups(query: Tensor, key: Tensor, value: Tensor) -> None:
 # --- many heads ---------------------------------------------------------------------------------------------------
 
 
-def _packed_projection(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None) -> list[Tensor]:
+def _packed_projection(
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> list[Tensor]:
     """Queries, keys and values by one weight for all three; in one product where they are of the same tensor."""
+    if key.shape != value.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     size = query.shape[-1]
     if query is key is value:
         return list(linear(query, weight, bias).chunk(3, -1))
@@ -151,15 +157,29 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | No
     return batched
 
 
-def _check_mask(mask: Tensor, expected: tuple[int, int, int]) -> Tensor:
-    """The mask with a dimension for batch and heads together."""
-    if mask.dim() == 2:
-        if tuple(mask.shape) != expected[1:]:
-            raise RuntimeError(f"The shape of the 2D attn_mask is {mask.shape}, but should be {expected[1:]}.")
-        return mask.unsqueeze(0)
-    if tuple(mask.shape) != expected:
-        raise RuntimeError(f"The shape of the 3D attn_mask is {mask.shape}, but should be {expected}.")
-    return mask
+def _check_size(size: int, expected: int, heads: int) -> None:
+    if size != expected:
+        raise AssertionError(f"was expecting embedding dimension of {expected}, but got {size}")
+    if size % heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {heads}")
+
+
+def _mask_by_head(
+    mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int
+) -> Tensor | None:
+    """What is added to the scores ``(batch, heads, length, keys)``, for both masks; None for neither."""
+    if mask is not None:
+        kind, expected = ("2D", (length, keys)) if mask.dim() == 2 else ("3D", (batch * heads, length, keys))
+        if tuple(mask.shape) != expected:
+            raise RuntimeError(f"The shape of the {kind} attn_mask is {mask.shape}, but should be {expected}.")
+        mask = mask if mask.dim() == 2 else mask.unflatten(0, (batch, heads))
+    if padding is None:
+        return mask if mask is None or mask.dim() == 4 else mask.unsqueeze(0).unsqueeze(0)
+    for dim, wanted in enumerate((batch, keys)):
+        if padding.shape[dim] != wanted:
+            raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got {padding.shape[dim]}")
+    padding = padding.unsqueeze(1).unsqueeze(1)
+    return padding if mask is None else mask + padding
 
 
 def multi_head_attention_forward(
@@ -198,11 +218,7 @@ def attend_by_heads(
         key, value = (query, query) if one_sequence else (key.unsqueeze(0), value.unsqueeze(0))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     (batch, length) = query.shape[:2] if batch_first else query.shape[1::-1]
-    size = query.shape[2]
-    if size != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
-    if size % num_heads:
-        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+    _check_size(query.shape[2], embed_dim_to_check, num_heads)
     padding = _canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
     if is_causal and padding is None and not need_weights:
         attn_mask = None  # the hint says it all
@@ -214,30 +230,18 @@ def attend_by_heads(
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
         q, k, v = _separate_projection(query, key, value, weights, in_proj_bias)
     else:
-        if key.shape != value.shape:
-            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         q, k, v = _packed_projection(query, key, value, in_proj_weight, in_proj_bias)
-    if attn_mask is not None:
-        attn_mask = _check_mask(attn_mask, (batch * num_heads, length, key.shape[1 if batch_first else 0]))
-        attn_mask = attn_mask.unflatten(0, (-1, num_heads if len(attn_mask) > 1 else 1))
-    if padding is not None:
-        for dim, expected in enumerate((batch, key.shape[1 if batch_first else 0])):
-            if padding.shape[dim] != expected:
-                raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {expected}, but got {padding.shape[dim]}")
-        padding = padding.unsqueeze(1).unsqueeze(1)
-        attn_mask = padding if attn_mask is None else attn_mask + padding
-
+    attn_mask = _mask_by_head(attn_mask, padding, batch, num_heads, length, key.shape[1 if batch_first else 0])
     q = _by_head(q, num_heads, batch_first)
     k = _by_head(k, num_heads, batch_first) if static_k is None else static_k.unflatten(0, (batch, num_heads))
     v = _by_head(v, num_heads, batch_first) if static_v is None else static_v.unflatten(0, (batch, num_heads))
-    known = k.shape[2]
     if bias_k is not None and bias_v is not None:
         k, v = (torch.cat([x, _by_head(more.expand(1, batch, -1), num_heads)], 2) for x, more in ((k, bias_k), (v, bias_v)))
     if add_zero_attn:
         k, v = (torch.cat([x, torch.zeros_like(x[:, :, :1])], 2) for x in (k, v))
-    attn_mask = None if attn_mask is None else pad(attn_mask, (0, k.shape[2] - known))  # nobody masks what no input gave
+    extra = (bias_k is not None and bias_v is not None) + bool(add_zero_attn)
+    if attn_mask is not None and extra:
+        attn_mask = pad(attn_mask, (0, extra))  # nobody masks what no input gave
 
     dropout_p, shares = dropout_p if training else 0.0, None
     if need_weights:

@@ -381,11 +381,8 @@ def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     try:
         shape = as_shape(size)
-    except AttributeError:
-        wrong = next(each for each in (size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
-                     if not hasattr(each, "__index__"))  # fmt: skip
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
-                        f"{type(wrong).__name__} at pos 0") from None  # fmt: skip
+    except TypeError as error:
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints: {error}") from None
     if any(each < 0 for each in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape
@@ -611,6 +608,7 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     start, end = (each.item() if isinstance(each, Tensor) else each for each in (start, end))
     kind = _kind(dtype, device, _dtype_of(out))
+    _refuse_bools("linspace_cpu", kind.dtype, steps)
     if kind.dtype.category == dtypes.INTEGER:
         start, end = int(start), int(end)
     step = (end - start) / max(steps - 1, 1)
@@ -624,12 +622,18 @@ def linspace(
     return _finish(made, requires_grad, out, pin_memory)
 
 
+def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
+    if dtype is dtypes.bool_ and steps > 1:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+
+
 def logspace(
     start: Any, end: Any, steps: int = 100, base: float = 10.0, *, out: Tensor | None = None, dtype: Dtype | None = None,
     layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """``base`` to the powers of :func:`linspace`."""
     dtype = dtype or _dtype_of(out) or dtypes.get_default_dtype()
+    _refuse_bools("logspace_cpu", dtype, steps)
     if dtype.category == dtypes.INTEGER:
         start, end = int(start), int(end)
     exponents = linspace(start, end, steps, dtype=dtypes.complex128 if dtype.is_complex else dtypes.float64, device=device)

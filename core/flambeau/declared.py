@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["UNSET", "as_method", "blaming_arguments", "declarations", "named", "too_many", "with_numpy_names"]
+__all__ = ["UNSET", "as_method", "declarations", "named", "too_many", "with_numpy_names"]
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
@@ -123,18 +123,6 @@ def declarations(
             given.append(name)
             required += [name] if text == name else []
     return declared, given, named, required
-
-
-def blaming_arguments(function: Callable[..., Any], required: Sequence[str], body: str) -> str:
-    """The body of a generated function, with a TypeError in place of its own where an argument had to be a tensor and is none."""
-    tensors = [each for each in required if function.__annotations__.get(each) in ("Tensor", "torch.Tensor")]
-    if not tensors:
-        return body
-    indented = "".join(f"    {line}\n" for line in body.splitlines())
-    given = ", ".join(f"{each}={each}" for each in tensors)
-    space = next((f"{each}_" for each in ("fft", "linalg", "special") if f"flambeau.{each}" in function.__module__), "")
-    name = space + function.__name__
-    return f"    try:\n{indented}    except Exception:\n        require_tensors({name!r}, {given})\n        raise\n"
 
 
 def add_out(declared: list[str]) -> None:

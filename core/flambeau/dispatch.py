@@ -36,6 +36,7 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     if op.scalars:
         tensors = tuple([each.item() if is_library_scalar(each) else each for each in tensors])
     _check_types(op, tensors)
+    _check_flags(op, params)
     if op.check is not None:
         op.check(*tensors)
     if out is not None:
@@ -148,6 +149,12 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
         if op.variadic:
             raise TypeError(f"{op.name}(): expected Tensor as {where}, but got {given}")
         raise TypeError(f"{op.name}(): argument '{name}' {where} must be Tensor, not {given}")
+
+
+def _check_flags(op: Op, params: Sequence[Any]) -> None:
+    for name, value in zip(op.param_names, params, strict=True) if op.flags else ():
+        if name in op.flags and type(value) is not bool:
+            raise TypeError(f"{op.name}(): argument '{name}' must be bool, not {type(value).__name__}")
 
 
 def require_tensors(name: str, **given: Any) -> None:
@@ -319,6 +326,10 @@ def _mark_inference(result: Any) -> None:
 
 def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[Any]) -> Exception:
     """PyTorch's exception for what went wrong inside a kernel."""
+    given = dict(zip(op.param_names, params, strict=False))
+    for name in ("dim", "dim0", "dim1", "dims"):
+        if problem := _no_dim(given.get(name)):
+            return TypeError(f"{op.name}(): argument '{name}' must be int, not {problem}")
     if type(error) in (RuntimeError, NotImplementedError, MemoryError):
         return error
     if op.check is not None:
@@ -326,7 +337,6 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
             op.check(*tensors)
         except RuntimeError as refusal:
             return refusal
-    given = dict(zip(op.param_names, params, strict=False))
     arrays = [each._array for each in tensors if isinstance(each, Tensor)]
     for dims in (given.get("dim"), given.get("dim0"), given.get("dim1"), given.get("dims")):
         problem = _dim_problem(dims, arrays[0].ndim if arrays else 0)
@@ -347,6 +357,14 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
     made = RuntimeError(f"{op.name}(): {error} (arguments: {described})")
     made.__cause__ = error
     return made
+
+
+def _no_dim(dims: Any) -> str | None:
+    """The type of what is given for a dimension, or for several, and cannot be one."""
+    for each in dims if isinstance(dims, (tuple, list)) else () if dims is None else (dims,):
+        if type(each) is bool or not hasattr(each, "__index__") or (isinstance(each, Tensor) and each.ndim):
+            return type(each).__name__
+    return None
 
 
 def _dim_problem(dims: Any, ndim: int) -> str | None:

@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 
 from . import dtypes, outputs, overrides
 from ._tensor import Tensor, alias
+from .arguments import blaming_arguments, checking, fits_at_once
 from .autograd import captured, forward_ad
 from .autograd.engine import tangents
 from .autograd.grad_mode import _grad
 from .autograd.node import Error, Node, Output, next_seq
 from .autograd.saved import SAVE_HOOKS, check_inference, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
-from .declared import add_out, blaming_arguments, declarations, handed_on, with_numpy_names
+from .declared import add_out, declarations, handed_on, with_numpy_names
 from .devices import Kind
 from .storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
 
@@ -176,16 +177,18 @@ def _with_out_source(function: Callable[..., Any], key: str) -> str:
 
     name, path = function.__name__, function.__module__.split(".")
     full_name = "_".join([*(each for each in path if each in ("fft", "linalg")), name])
-    declared, given, named, required = declarations(function, key, NAMESPACE)
+    declared, given, named, _ = declarations(function, key, NAMESPACE)
     add_out(declared)
     declaration, renamed, _ = with_numpy_names(name, declared)
     call = f"without_out_{key}({handed_on(given, named)})"
     takes_dtype = "dtype" in named and full_name in outputs.SETS_DTYPE
-    body = (f"    if out is None:\n        return {call}\n"
+    settled = fits_at_once(function)
+    body = (f"    if {' and '.join([*settled, 'out is None'])}:\n        return {call}\n"
+            + (f"    {checking(function, key)}\n    if out is None:\n        return {call}\n" if settled else "") +
             f"    check_out({full_name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
             + ("    dtype = dtype or out.dtype\n" if takes_dtype else "") +
             f"    return write_result({full_name!r}, {call}, out)\n")  # fmt: skip
-    return f"def {name}({declaration}):\n{renamed}{blaming_arguments(function, required, body)}"
+    return f"def {name}({declaration}):\n{renamed}{blaming_arguments(function, key, NAMESPACE, body)}"
 
 
 def write_result(name: str, result: Any, out: Any) -> Any:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Literal, TypeVar, overload
 
-from . import dtypes
+from . import arguments, dtypes
 from ._tensor import Tensor, alias, new, wrap
 from .autograd.grad_mode import _grad
 from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
@@ -66,6 +66,7 @@ class Op:
         # ``dtype=`` is served before the kernel is called: the input is cast to it
         self.kernel_params = tuple(each for each in self.param_names if each != "dtype")
         self.defaults = _defaults(forward, names, keyword_only)
+        self.flags = tuple(each for each in self.param_names if type(self.defaults.get(each)) is bool)
         self.signature: str = options.get("signature") or self._default_signature(names[count:], keyword_only)
         self.backward_name: str = options.get("backward_name") or _camel(name) + "Backward0"
         self.backward_name_reflected: str | None = options.get("backward_name_reflected")  # of ``number - tensor``
@@ -425,6 +426,7 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
             conditions += [f"({each} is None or {test})" if each in optional else test]
     conditions += ["out is None"] if has_out else []
     conditions += ["dtype is None"] if "dtype" in params else []
+    conditions += [f"type({each}) is bool" for each in record.flags]
     declaration, renamed, late = (signature, "", "") if dunder else with_numpy_names(name, signature.split(", "), tensors)
     lines = [f"def {dunder or name}({declaration}):", *renamed.splitlines()]
     for each in operands:
@@ -780,7 +782,7 @@ def result_type(record: Op) -> Any:
     return found
 
 
-from .dispatch import dispatch, explain, is_library_scalar, require_tensors, tuple_of_tensors  # noqa: E402 (needs the above)
+from .dispatch import dispatch, explain, is_library_scalar, tuple_of_tensors  # noqa: E402 (needs the above)
 from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(
@@ -789,7 +791,7 @@ NAMESPACE.update(
     several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save,
     save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
-    tuple_of_tensors=tuple_of_tensors, require_tensors=require_tensors,
+    tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check,
     can_operate=can_operate, no_tensor=no_tensor, are_of_one_kind=are_of_one_kind, UNSET=UNSET, named=named,
     too_many=too_many,
 )  # fmt: skip

@@ -18,7 +18,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ._tensor import Tensor
-from .declared import add_out, blaming_arguments, declarations, handed_on, with_numpy_names
+from .arguments import blaming_arguments, checking, fits_at_once
+from .declared import add_out, declarations, handed_on, with_numpy_names
 
 if TYPE_CHECKING:
     from .op import Op
@@ -78,16 +79,16 @@ class TorchFunctionMode:
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
-    sees_methods = True
-    """Whether methods that are made of operations, and attributes, are offered as what they are, not as those operations."""
+    sees_methods: bool | frozenset[str] = True
+    """Whether methods that are made of operations, and attributes, are offered as what they are, not as those operations: all
+    of them, none, or those of some names."""
 
     def __enter__(self) -> Any:
         from . import watching
 
         _modes.set((*_modes.get(), self))
         _watch(True)
-        if self.sees_methods:
-            watching.begin()
+        watching.begin(self.sees_methods)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -95,8 +96,7 @@ class TorchFunctionMode:
 
         _modes.set(_modes.get()[:-1])
         _watch(False)
-        if self.sees_methods:
-            watching.end()
+        watching.end(self.sees_methods)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
@@ -456,13 +456,15 @@ def _source(made: Any) -> str:
     declaration, renamed, late = with_numpy_names(made.__name__, declared, required)
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
-    condition = " and ".join(tests) or "DIRECT"
+    settled = fits_at_once(body)
+    condition = " and ".join(tests + settled) or "DIRECT"
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
     lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"
              f"        return body_{key}({handed_on(given, named)})\n{late}"
+             f"{f'    {checking(body, str(key))}' + chr(10) if settled else ''}"
              f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, "
              f"{'out' if has_out else None})\n")  # fmt: skip
-    return f"def {made.__name__}({declaration}):\n{renamed}{blaming_arguments(body, required, lines)}"
+    return f"def {made.__name__}({declaration}):\n{renamed}{blaming_arguments(body, str(key), NAMESPACE, lines)}"
 
 
 def _offer(

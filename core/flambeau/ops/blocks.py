@@ -33,7 +33,7 @@ def _at_least(count: int) -> Any:
             t = t.unsqueeze(0)
         return t.unsqueeze(-1) if t.ndim == 2 and count == 3 else t
 
-    def function(*tensors: Any) -> Any:
+    def function(*tensors: Tensor | Sequence[Tensor]) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return widen(tensors[0])
         return tuple(widen(each) for each in _tensors(tensors))
@@ -152,7 +152,7 @@ def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
 
 
 @composite(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: each vector spread over the dimensions of all others.
 
     ``indexing="ij"`` has the dimensions in the order of the vectors; "xy" has the first two swapped.
@@ -161,9 +161,15 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
     torch.Size([2, 3])
     """
-    given = [each.reshape(-1) for each in _tensors(tensors)]
+    given = list(_tensors(tensors))
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for each in given:
+        if each.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(each.shape)}")
+        if each.dtype is not given[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    given = [each.reshape(-1) for each in given]
     if indexing is None:
         warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
@@ -180,12 +186,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 @composite(method=False)
-def cartesian_prod(*tensors: Any) -> Tensor:
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element from each vector, a row each."""
-    given = _tensors(tensors)
-    if len(given) == 1:
-        return given[0]
-    return stack([each.reshape(-1) for each in meshgrid(*given, indexing="ij")], 1)
+    for each in tensors:
+        if each.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([each.reshape(-1) for each in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @composite(method=False, grad_fn="StackBackward0")
@@ -205,9 +213,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 @composite(method=False, grad_fn="BlockDiagBackward0")
-def block_diag(*tensors: Any) -> Tensor:
+def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices along the diagonal of one matrix, 0 elsewhere."""
-    blocks = [atleast_2d(each) for each in _tensors(tensors)] or [zeros(1, 0)]
+    for index, each in enumerate(tensors):
+        if each.ndim > 2:
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                               f"Input {index} has {each.ndim} dimensions")  # fmt: skip
+    blocks = [atleast_2d(each) for each in tensors] or [zeros(1, 0)]
     width = sum(each.shape[1] for each in blocks)
     rows, before = [], 0
     for each in blocks:
@@ -289,7 +301,7 @@ def _triangle_indices(name: str, keep: Any) -> None:
         requires_grad: bool = False, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         dtype = dtype or dtypes.int64
-        if dtype.category != dtypes.INTEGER:
+        if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
         grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
         kept: Tensor = keep(grid[1] - grid[0], offset).expand(row, col).nonzero()

@@ -32,7 +32,7 @@ _stack = op(
 )  # fmt: skip
 
 
-def _sequence(name: str, tensors: Any) -> list[Any]:
+def _sequence(name: str, tensors: Any, empty: Exception) -> list[Any]:
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
         given = type(tensors).__name__
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
@@ -40,7 +40,7 @@ def _sequence(name: str, tensors: Any) -> list[Any]:
         if type(each) is not Tensor and not isinstance(each, Tensor):
             raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(each).__name__}")
     if not tensors:
-        raise ValueError(f"torch.{name}(): expected a non-empty list of Tensors")
+        raise empty
     return list(tensors)
 
 
@@ -60,7 +60,7 @@ def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
 
 
 @composite(method=False, out=True, aliases=("concat", "concatenate"))
-def cat(tensors: Any, dim: int = 0) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an existing dimension; their dtypes are promoted.
 
     Raises:
@@ -76,7 +76,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
             return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
         except Exception:  # of whatever type the library raises
             pass  # PyTorch takes them all the same, or refuses them in its own words
-    given = _sequence("cat", tensors)
+    given = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
     shapes = [each._array.shape for each in given]
     if () in shapes:
         raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
@@ -89,7 +89,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
 
 
 @composite(method=False, out=True)
-def stack(tensors: Any, dim: int = 0) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dimension.
 
     >>> import flambeau as torch
@@ -97,7 +97,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     tensor([[0., 1.],
             [0., 1.]])
     """
-    given = _sequence("stack", tensors)
+    given = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
     first = given[0]._array.shape
     for position, each in enumerate(given):
         if each._array.shape != first:

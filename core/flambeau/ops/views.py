@@ -30,8 +30,14 @@ def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
         sizes = tuple(sizes[0])
     for each in sizes:
         if type(each) is not int:
-            return tuple(each.__index__() for each in sizes)
+            return tuple(map(_as_size, sizes))
     return sizes
+
+
+def _as_size(given: Any) -> int:
+    if type(given) is bool or not hasattr(given, "__index__"):
+        raise TypeError(f"sizes must be ints, but found element of type {type(given).__name__}")
+    return given.__index__()  # type: ignore[no-any-return]
 
 
 def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
@@ -208,11 +214,10 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 
 @composite(method=False)
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, expanded to their common shape."""
     from ..dispatch import broadcast_shapes
 
-    tensors = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     shape = broadcast_shapes(*(each.shape for each in tensors))
     return tuple(_expand_method(each, shape) for each in tensors)
 
@@ -590,6 +595,16 @@ op(
     input=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2),
 )  # fmt: skip
 op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
+tied = op(
+    "tied", lambda xp, input, to: input, apart=("to",), public=False, method=False, out=False,
+    doc="The input, recorded as if it depended on ``to``: as PyTorch's gradients do, though their derivatives are zero.",
+    input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
+)  # fmt: skip
+with_tied_gradient = op(
+    "with_tied_gradient", lambda xp, input: input, public=False, method=False, out=False,
+    doc="The input, for operations that are made of others: the gradient that they give it is tied to it.",
+    input=lambda F, g, input: F.tied(g, input),
+)  # fmt: skip
 
 
 

@@ -1,0 +1,132 @@
+"""The types of arguments: those that a function's parameters are declared with, or that their defaults have.
+
+Generated code looks whether flags and numbers are just of their types before it goes straight on, which costs next to nothing.
+Whatever is not, and every argument of a call that failed, is looked at here, where PyTorch's rules are: a flag is True or
+False, an integer may be another library's or a tensor of no dimensions, a number may be of any kind.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import dtypes
+from ._tensor import Tensor
+from .declared import UNSET
+
+__all__ = ["blaming_arguments", "check", "checking", "fits_at_once", "types_of"]
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether this is a tensor that stands for a number."""
+    return isinstance(value, Tensor) and not value.ndim and not value.requires_grad
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return _is_constant(value) and not value.is_floating_point() and value.dtype is not dtypes.bool
+    return hasattr(value, "__index__") and type(value) is not bool and not getattr(value, "shape", ())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex)) or _is_constant(value) or (
+        not isinstance(value, Tensor) and getattr(value, "shape", None) == () and hasattr(value, "item"))  # fmt: skip
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def _are_whole(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and all(map(_is_whole, value))
+
+
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are declared: what they are called, and what is one
+    "Tensor": ("Tensor", _is_tensor),
+    "torch.Tensor": ("Tensor", _is_tensor),
+    "bool": ("bool", lambda value: type(value) is bool),
+    "int": ("int", _is_whole),
+    "float": ("float", _is_number),
+    "str": ("str", lambda value: isinstance(value, str)),
+    "Dtype": ("torch.dtype", lambda value: isinstance(value, dtypes.dtype) or value in (bool, int, float, complex)),
+    "Sequence[int]": ("tuple of ints", _are_whole),
+    "Sequence[Tensor]": ("tuple of Tensors", lambda value: isinstance(value, (tuple, list))),
+}
+_TYPES["Sequence[Tensor | Sequence[Tensor]]"] = _TYPES["Sequence[Tensor]"]  # as separate arguments, or in a sequence
+_AT_ONCE = {"bool": "bool", "int": "int"}  # what generated code looks at, and the type that it asks for
+
+
+def types_of(function: Callable[..., Any]) -> dict[str, str]:
+    """How the parameters are declared, of those whose types are checked; with `` | None`` where that may be given.
+
+    Functions outside of the core hand on what they are given to operations that check it: of theirs, it is the tensors.
+    """
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        declared = parameter.annotation
+        if declared is parameter.empty and type(parameter.default) is bool:
+            declared = "bool"
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            declared = f"Sequence[{declared}]"
+        if isinstance(declared, str) and declared.removesuffix(" | None") in _TYPES:
+            found[name] = declared
+    if function.__module__.startswith("flambeau."):
+        return found
+    return {name: declared for name, declared in found.items() if declared in ("Tensor", "torch.Tensor")}
+
+
+def fits_at_once(function: Callable[..., Any]) -> list[str]:
+    """Conditions, as source, under which the flags and whole numbers of a call need not be looked at."""
+    made = []
+    for name, declared in types_of(function).items():
+        wanted = _AT_ONCE.get(declared.removesuffix(" | None"))
+        if wanted:
+            test = f"type({name}) is {wanted}"
+            made.append(f"({name} is None or {test})" if declared.endswith("None") else test)
+    return made
+
+
+def blaming_arguments(function: Callable[..., Any], key: str, namespace: dict[str, Any], body: str) -> str:
+    """The body of a generated function, with a TypeError in place of its own where an argument is not of its type."""
+    types = types_of(function)
+    if not types:
+        return body
+    namespace[f"types_{key}"] = types
+    indented = "".join(f"    {line}\n" for line in body.splitlines())
+    return f"    try:\n{indented}    except Exception:\n        {checking(function, key)}\n        raise\n"
+
+
+def checking(function: Callable[..., Any], key: str) -> str:
+    """The call that refuses arguments that are not of their types."""
+    names = [each.name for each in inspect.signature(function).parameters.values() if each.kind is not each.VAR_KEYWORD]
+    given = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
+    space = next((f"{each}_" for each in ("fft", "linalg", "special") if f"flambeau.{each}" in function.__module__), "")
+    return f"check_arguments({space + function.__name__!r}, types_{key}, {given})"
+
+
+def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> None:
+    """Refuse what is not of the type that its parameter is declared with.
+
+    Raises:
+        TypeError: names the function, the argument and its position, what was expected, and what was given.
+    """
+    for position, (name, value) in enumerate(given.items(), 1):
+        declared = types.get(name)
+        if declared is None or value is UNSET or (hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)):
+            continue
+        wanted, fits = _TYPES[declared.removesuffix(" | None")]
+        if value is None and declared.endswith(" | None") or fits(value):
+            if wanted == "tuple of Tensors":
+                sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in declared
+                _check_tensors(value[0] if sequence else value, position - 1)
+            continue
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}") from None
+
+
+def _check_tensors(values: Sequence[Any], position: int) -> None:
+    for index, each in enumerate(values):
+        if not _is_tensor(each) and not hasattr(type(each), "__torch_function__"):
+            raise TypeError(
+                f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}") from None

@@ -61,6 +61,10 @@ LEFT_ALONE = {
     "indexing": lambda x: x[x > 1],
     "adaptive pooling": lambda x: F.adaptive_avg_pool1d(x, 1),
     "dot": lambda x: torch.dot(x[0], x[1]),
+    "dot as a method": lambda x: x[0].dot(x[1]),
+    "inner product of vectors": lambda x: x[0].inner(x[1]),
+    "mv as a method": lambda x: x.mv(x[0]),
+    "a method in place": lambda x: x.clone().addmm_(x, x),
     "bucketize": lambda x: torch.bucketize(x, x[0]).float(),
 }
 
@@ -81,6 +85,7 @@ PRODUCTS = {
     "linear": lambda x: F.linear(x, x, x[0]),
     "einsum": lambda x: torch.einsum("ij,jk->ik", x, x),
     "addmm": lambda x: torch.addmm(x, x, x),
+    "method made of operations": lambda x: x.addbmm(x[None], x[None]),
     "keyword": lambda x: torch.mm(x, mat2=x),
 }
 
@@ -113,6 +118,18 @@ def test_joining_takes_the_widest(half):
     with autocast("cpu", dtype=half):
         assert torch.cat([square(half), square()]).dtype is torch.float32
         assert torch.stack([square(half), square(half)]).dtype is half
+
+
+def test_methods_made_of_operations_run_in_float32():
+    x = square(torch.bfloat16)
+    with autocast("cpu"):
+        assert x.quantile(0.5).dtype is x.trace().dtype is x.inverse().dtype is torch.float32
+        assert x.index_copy(0, torch.tensor([0]), square()[:1]).dtype is torch.float32  # the widest
+    code = torch.Tensor.trace.__code__
+    with autocast("cpu"), autocast("cpu", enabled=False):
+        assert x.trace().dtype is torch.bfloat16
+        assert torch.Tensor.trace.__code__ is not code
+    assert torch.Tensor.trace.__code__ is code
 
 
 def test_integers_and_out_are_left_alone():
@@ -280,6 +297,17 @@ def test_custom_functions(cast_inputs):
         custom_fwd(device_type=3)
     with pytest.raises(ValueError, match="Expected `device_type` of type `str`"):
         custom_bwd(device_type=3)
+
+
+def test_the_names_of_old():
+    with pytest.warns(FutureWarning, match="torch.cpu.amp.autocast"):
+        region = torch.cpu.amp.autocast()
+    with region:
+        assert (square() @ square()).dtype is torch.bfloat16
+    with pytest.warns(FutureWarning, match="torch.cuda.amp.GradScaler"):
+        torch.cuda.amp.GradScaler(enabled=False)
+    with pytest.warns(FutureWarning, match="torch.cpu.amp.GradScaler"):
+        assert torch.cpu.amp.GradScaler(init_scale=4.0).get_scale() == 4.0
 
 
 # --- GradScaler ---

@@ -70,6 +70,10 @@ def test_objects_that_need_a_device_raise() -> None:
     for call in (torch.ones(1).cuda, lambda: torch.ones(1).to("cuda"), lambda: torch.ones(1, device="cuda:0"), network.cuda):
         with pytest.raises(AssertionError, match=NOT_COMPILED):
             call()
+    with pytest.raises(RuntimeError, match="Invalid device, must be cuda device"):
+        torch.ones(1).cuda("cpu")
+    with pytest.raises(RuntimeError, match="Cannot get CUDA generator"):
+        torch.Generator("cuda")
     with pytest.raises(TypeError, match=r"type torch\.cuda\.FloatTensor not available"):
         torch.cuda.FloatTensor(1)
     with pytest.raises(TypeError, match=r"type torch\.cuda\.HalfTensor not available"):
@@ -88,12 +92,10 @@ def test_arguments_are_checked() -> None:
     for wrong in ("cpu", torch.device("cpu")):
         with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
             torch.cuda.device(wrong)
-    with pytest.raises(TypeError, match="must be `float`"):
-        torch.cuda.set_per_process_memory_fraction(1)
-    with pytest.raises(ValueError, match="Allowed range: 0~1"):
-        torch.cuda.set_per_process_memory_fraction(2.0)
-    with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
-        torch.cuda.set_sync_debug_mode("loud")
+    with pytest.raises(ValueError, match="a specified index or an integer"):
+        torch.cuda.set_device("cuda")
+    with pytest.raises(RuntimeError, match="must not be negative"):
+        torch.device("cuda", -1)
     assert torch.cuda.check_error(0) is None
 
 

@@ -238,6 +238,8 @@ def test_memory_statistics_and_limits() -> None:
         assert "Allocated memory" in torch.cuda.memory_summary()
         torch.cuda.set_per_process_memory_fraction(0.5)
         assert torch.cuda.get_per_process_memory_fraction() == 0.5
+        raises(TypeError, "must be `float`", lambda: torch.cuda.set_per_process_memory_fraction(1))
+        raises(ValueError, "Allowed range: 0~1", lambda: torch.cuda.set_per_process_memory_fraction(2.0))
         raises(torch.OutOfMemoryError, "CUDA out of memory. Tried to allocate 600.00 MiB",
                lambda: torch.empty(600 << 20, dtype=torch.uint8, device="cuda"))
         assert torch.cuda.memory_stats()["num_ooms"] == 1
@@ -254,6 +256,7 @@ def test_waiting_for_the_device_can_be_found() -> None:
     run("""
         import warnings
         x = torch.ones(1, device="cuda")
+        raises(RuntimeError, "invalid value of debug_mode", lambda: torch.cuda.set_sync_debug_mode("loud"))
         torch.cuda.set_sync_debug_mode("error")
         raises(RuntimeError, "called a synchronizing CUDA operation", x.item)
         torch.cuda.set_sync_debug_mode("warn")

@@ -125,6 +125,16 @@ def test_byte_masks_and_lists() -> None:
     assert x.tolist() == [0, 1, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
+def test_a_list_of_indices_stands_for_a_tuple() -> None:
+    x = torch.arange(9.0).reshape(3, 3)
+    assert x[[[0, 1], [1, 2]]].tolist() == x[[0, 1], [1, 2]].tolist() == [1.0, 5.0]
+    assert x[[0, slice(1, None)]].tolist() == [1.0, 2.0] and x[[..., 0]].tolist() == [0.0, 3.0, 6.0]
+    assert x[[0, 1]].shape == (2, 3)
+    x[[[0, 1], [1, 2]]] = 0
+    assert x.sum() == 30
+
+
 def test_assignment_is_recorded() -> None:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     x = torch.zeros(2, 3)

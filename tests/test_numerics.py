@@ -221,3 +221,15 @@ def test_clamp_between_tensors():
     assert torch.ones(2, dtype=torch.int64).clamp(max=torch.tensor([0.5, 2])).tolist() == [0.5, 1]
     with pytest.raises(TypeError, match="invalid combination of arguments"):
         x.clamp(low, 1)
+
+
+def test_denormal_numbers_are_flushed_where_asked_for() -> None:
+    small = torch.tensor([1e-310], dtype=torch.float64)
+    try:
+        if torch.set_flush_denormal(True):
+            assert not (small * 1).any()
+    finally:
+        torch.set_flush_denormal(False)
+    assert (small * 1).all()
+    with pytest.raises(RuntimeError, match="flush_denormal expects a bool, but got int"):
+        torch.set_flush_denormal(1)  # type: ignore[arg-type]  # on purpose

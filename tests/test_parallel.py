@@ -69,9 +69,20 @@ def test_collectives(count: int) -> None:
         assert [len(each) for each in comm.scatter(x, DEVICES, sizes)] == sizes
         raises(RuntimeError, "chunk_sizes", lambda: comm.scatter(x, DEVICES, [1] * COUNT + [1]))
         raises(RuntimeError, "Exactly one of", lambda: comm.broadcast(x))
+        raises(RuntimeError, "Exactly one of", lambda: comm.broadcast(x, DEVICES, out=copies))
+        raises(RuntimeError, "at least one device to broadcast to", lambda: comm.broadcast(x, []))
+        raises(RuntimeError, "at least one device to scatter to", lambda: comm.scatter(x, []))
+        raises(RuntimeError, "at least one tensor to gather from", lambda: comm.gather([]))
+        raises(RuntimeError, "'devices' must not be specified", lambda: comm.scatter(x, DEVICES, out=parts))
+        raises(RuntimeError, "'destination' must not be specified", lambda: comm.gather(parts, destination=0, out=x))
         raises(ValueError, "input 1 has invalid size", lambda: comm.reduce_add([x, x[1:]]))
+        copies, parts = ([each.clone() for each in group] for group in (copies, parts))
+        for targets, filled in ((copies, comm.broadcast(x + 1, out=copies)), (parts, comm.scatter(x + 1, out=parts))):
+            assert all(a is b for a, b in zip(targets, filled, strict=True))
+        close(copies[-1].cpu(), x + 1)
+        close(comm.gather(parts, destination=-1), x + 1)
         target = torch.zeros(6, 2)
-        assert comm.gather(parts, out=target) is target and torch.equal(target, x)
+        assert comm.gather(parts, out=target) is target and torch.equal(target, x + 1)
     """)  # fmt: skip
 
 

@@ -214,8 +214,23 @@ def test_scales_by_position_as_of_old(name: str) -> None:
     function, (m, a, b) = getattr(torch, name), (torch.rand(each) for each in shapes[name])
     assert torch.equal(function(0.5, m, 2, a, b), function(m, a, b, beta=0.5, alpha=2))
     assert torch.equal(function(0.5, m, a, b), function(m, a, b, beta=0.5))
+    for method in (getattr(torch.Tensor, name), getattr(torch.Tensor, name + "_")):
+        assert torch.equal(method(m.clone(), 0.5, 2, a, b), function(m, a, b, beta=0.5, alpha=2))
+        assert torch.equal(method(m.clone(), 0.5, a, b), function(m, a, b, beta=0.5))
     with pytest.raises(TypeError):
         function(1, m, 1, a, b, b)
+
+
+@pytest.mark.parametrize("name", ["addmm", "addmv", "addr", "addbmm"])
+def test_a_product_is_not_expanded_to_what_is_added(name: str) -> None:
+    one, other = {"addmm": ((1, 2), (2, 1)), "addmv": ((1, 2), (2,)), "addr": ((1,), (1,)), "addbmm": ((3, 1, 2), (3, 2, 1))}[name]
+    with pytest.raises(RuntimeError, match="must match the existing size"):
+        getattr(torch, name)(torch.ones(3, 3), torch.ones(one), torch.ones(other))
+
+
+def test_addbmm_in_place_grows_to_its_result() -> None:
+    x = torch.ones(3)
+    assert x.addbmm_(torch.ones(4, 2, 1), torch.ones(4, 1, 3)) is x and torch.equal(x, torch.full((2, 3), 5.0))
 
 
 def test_right_shift_is_no_reflected_operator() -> None:

@@ -298,6 +298,7 @@ assert x.device == torch.device("cpu:1") and y.device == torch.device("cpu:0"), 
 try: x + y
 except RuntimeError as error: print(error)
 print((x + y.to("cpu:1")).device, x + 1, torch.zeros(1, device="cpu:3").get_device())
+assert torch.device(1) == torch.device("cpu:1") and y.to(2).device == torch.device(2)
 with torch.device("cpu:2"): print(torch.zeros(1).device)
 torch.set_default_device("cpu:3"); print(torch.arange(2).device)
 try: torch.ones(1, device="cpu:4")

@@ -90,6 +90,7 @@ _FACES = {
     "distributions": "flambeau_nnlib.distributions",
     "distributed": "flambeau_nnlib.distributed",
     "amp": "flambeau_nnlib.amp",
+    "cpu.amp": "flambeau_nnlib.amp.cpu",
     "cuda.amp": "flambeau_nnlib.amp.cuda",
     "cuda.comm": "flambeau_nnlib.nn.parallel.comm",
     "hub": "flambeau_nnlib.hub",
@@ -105,7 +106,7 @@ for _name, _target in _FACES.items():
 if _TYPE_CHECKING:
     from flambeau_nnlib import amp, distributions, hub, legacy, multiprocessing, nn, optim
 
-    from . import _functions, autograd, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
+    from . import _functions, autograd, cpu, cuda, fft, linalg, masked, overrides, random, signal, special, testing, utils
     from ._functions import *
     from .cuda.generic import AcceleratorError, Event, OutOfMemoryError, Stream, get_device_module
     from .func import vmap

@@ -476,10 +476,18 @@ class Tensor(Members):
     __long__ = __int__
 
     def __float__(self) -> float:
-        return float(self._only())
+        return float(self._constant())
 
     def __complex__(self) -> complex:
-        return complex(self._only())
+        return complex(self._constant())
+
+    def _constant(self) -> Any:
+        if self._requires_grad:
+            from .settings import warn_once
+
+            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                      "Consider using tensor.detach() first.")  # fmt: skip
+        return self._only()
 
     def __index__(self) -> int:
         if self._kind.dtype.category > dtypes.INTEGER or self.numel() != 1:

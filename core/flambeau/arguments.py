@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from . import dtypes
 from ._tensor import Tensor
 from .declared import UNSET
 
-__all__ = ["blaming_arguments", "check", "checking", "fits_at_once", "types_of"]
+__all__ = ["Dims", "Number", "blaming_arguments", "check", "checking", "fits_at_once", "types_of"]
+
+
+Dims: TypeAlias = Any  # a dimension, or several
+Number: TypeAlias = Any  # of Python, of another library, or a tensor of no dimensions
 
 
 def _is_constant(value: Any) -> bool:
@@ -25,7 +29,7 @@ def _is_constant(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     if isinstance(value, Tensor):
-        return _is_constant(value) and not value.is_floating_point() and value.dtype is not dtypes.bool
+        return _is_constant(value) and not value.is_floating_point() and value.dtype is not dtypes.bool_
     return hasattr(value, "__index__") and type(value) is not bool and not getattr(value, "shape", ())
 
 
@@ -48,11 +52,15 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are decl
     "bool": ("bool", lambda value: type(value) is bool),
     "int": ("int", _is_whole),
     "float": ("float", _is_number),
+    "Number": ("Number", _is_number),
+    "Tensor | Number": ("Tensor", lambda value: _is_tensor(value) or _is_number(value)),
     "str": ("str", lambda value: isinstance(value, str)),
     "Dtype": ("torch.dtype", lambda value: isinstance(value, dtypes.dtype) or value in (bool, int, float, complex)),
     "Sequence[int]": ("tuple of ints", _are_whole),
+    "Dims": ("tuple of ints", lambda value: _is_whole(value) or _are_whole(value)),
     "Sequence[Tensor]": ("tuple of Tensors", lambda value: isinstance(value, (tuple, list))),
 }
+_TYPES["dtypes.dtype"] = _TYPES["Dtype"]
 _TYPES["Sequence[Tensor | Sequence[Tensor]]"] = _TYPES["Sequence[Tensor]"]  # as separate arguments, or in a sequence
 _AT_ONCE = {"bool": "bool", "int": "int"}  # what generated code looks at, and the type that it asks for
 
@@ -73,7 +81,7 @@ def types_of(function: Callable[..., Any]) -> dict[str, str]:
             found[name] = declared
     if function.__module__.startswith("flambeau."):
         return found
-    return {name: declared for name, declared in found.items() if declared in ("Tensor", "torch.Tensor")}
+    return {name: declared for name, declared in found.items() if declared.startswith(("Tensor", "torch.Tensor"))}
 
 
 def fits_at_once(function: Callable[..., Any]) -> list[str]:
@@ -116,7 +124,7 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
         if declared is None or value is UNSET or (hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)):
             continue
         wanted, fits = _TYPES[declared.removesuffix(" | None")]
-        if value is None and declared.endswith(" | None") or fits(value):
+        if (value is None and declared.endswith(" | None")) or fits(value):
             if wanted == "tuple of Tensors":
                 sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in declared
                 _check_tensors(value[0] if sequence else value, position - 1)

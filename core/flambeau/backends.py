@@ -97,6 +97,10 @@ class _Cuda(_Library):
         self, enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
     ) -> Any:
         """A context in which only these ways of computing attention may be taken."""
+        from .settings import warn_once
+
+        warn_once("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed.",
+                  FutureWarning)  # fmt: skip
         return self._changed(
             flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn_attention=enable_cudnn
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +15,7 @@ from .dtypes import dtype as Dtype
 from .op import PUBLIC
 from .ops.views import as_shape
 from .scalars import converted
-from .settings import memory_order
+from .settings import memory_order, warn_once
 from .size import Size
 from .storage import InferenceStorage
 
@@ -49,6 +49,8 @@ def _place(device: Any) -> Device | None:
 
 
 def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kind:
+    if dtype is not None and type(dtype) is not Dtype:
+        dtype = dtypes.meant(dtype)
     return kind_of(dtype or default or dtypes.get_default_dtype(), _place(device))
 
 
@@ -76,6 +78,8 @@ def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None, pin_me
     if is_inference_mode_enabled():
         InferenceStorage.of(made)
     if requires_grad:
+        if requires_grad is not True:
+            raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         if made._kind.dtype.category < dtypes.FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made.requires_grad = True
@@ -126,6 +130,9 @@ def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -
         made = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
         if made is not None:
             return made
+        if data and type(data[0]).__name__ == "ndarray":
+            warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
+                      "a single numpy.ndarray with numpy.array() before converting to a tensor.")  # fmt: skip
     elif not hasattr(data, "__getitem__"):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     flat: list[Any] = []
@@ -508,7 +515,7 @@ def scalar_tensor(
 
 
 def empty_strided(
-    size: Any, stride: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Uninitialised elements with the strides given."""

@@ -63,12 +63,14 @@ def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str]
 
 
 def as_method(function: Any) -> Any:
-    """A composite as a method: one that understands NumPy's names, where it has parameters that NumPy names otherwise."""
+    """A composite as a method: one that understands NumPy's names for its parameters, and blames what is no tensor."""
     from .op import NAMESPACE, _lazy
 
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    if function.__globals__ is NAMESPACE or NUMPY_NAMES.keys() & names or not {*NUMPY_NAMES.values()} & {*names}:
+    has_names = {*NUMPY_NAMES.values()} & {*names} and not NUMPY_NAMES.keys() & names
+    takes_tensors = any(inspect.unwrap(function).__annotations__.get(each) == "Tensor" for each in names)
+    if function.__globals__ is NAMESPACE or not (has_names or takes_tensors):
         return function
     key = f"{function.__name__}_{id(function)}"
     NAMESPACE[f"method_{key}"] = function
@@ -77,9 +79,13 @@ def as_method(function: Any) -> Any:
 
 
 def _method_source(function: Callable[..., Any], key: str, namespace: dict[str, Any]) -> str:
-    declared, given, named, _ = declarations(function, f"method_{key}", namespace)
+    from .arguments import blaming_arguments
+
+    key = f"method_{key}"
+    declared, given, named, _ = declarations(function, key, namespace)
     declaration, renamed, _ = with_numpy_names(function.__name__, declared)
-    return f"def {function.__name__}({declaration}):\n{renamed}    return method_{key}({handed_on(given, named)})\n"
+    body = blaming_arguments(function, key, namespace, f"    return {key}({handed_on(given, named)})\n")
+    return f"def {function.__name__}({declaration}):\n{renamed}{body}"
 
 
 def named(function: str, parameter: str, values: Sequence[Any]) -> Any:

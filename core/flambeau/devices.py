@@ -23,10 +23,12 @@ _PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
 class device:
     """Where a tensor lives: a type (``"cpu"``, ``"cuda"``, or a plugin's) and, where there are several, an index.
 
-    A device is also a context manager (and decorator): tensors created inside without ``device=`` go there.
+    A number alone is an accelerator's.  A device is also a context manager (and decorator): tensors created inside without
+    ``device=`` go there.
 
     Raises:
-        RuntimeError: the string names no known device type, or is malformed.
+        RuntimeError: the string names no known device type, or is malformed; a negative number, or one where there are no
+            devices to be numbered.
 
     >>> import flambeau as torch
     >>> torch.device("cuda:1"), torch.device("cuda", 1).index
@@ -44,12 +46,14 @@ class device:
             type = type.type
         elif isinstance(type, int) and not isinstance(type, bool):
             index = type
-            type = backends.selected().device_type
+            type = _numbered_type() if index >= 0 else ""
         elif isinstance(type, str):
             type, index = _parse(type, index)
         else:
             raise TypeError(f"device() received an invalid combination of arguments - got ({_type_name(type)}), but "
                             "expected one of:\n * (torch.device device)\n * (str type, int index = -1)")  # fmt: skip
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         self.type: str = type
         self.index: int | None = index
         self._tokens: list[Any] = []
@@ -90,6 +94,18 @@ class device:
 
 def _type_name(value: object) -> str:
     return type(value).__name__
+
+
+def _numbered_type() -> str:
+    """The type of the devices that numbers alone mean: the selected backend's, but CUDA before the CPU."""
+    from .cuda.runtime import is_available
+
+    chosen = backends.selected().device_type
+    if chosen == "cpu" and is_available():
+        return "cuda"
+    if chosen == "cpu" and CPU_DEVICES == 1:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return chosen
 
 
 def _parse(text: str, index: int | None) -> tuple[str, int | None]:

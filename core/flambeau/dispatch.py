@@ -48,6 +48,7 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
         if dtype is None and out is not None and op.name in outputs.SETS_DTYPE:
             dtype = out.dtype
         if dtype is not None:
+            dtype = dtypes.meant(dtype)
             tensors = tuple(each.to(dtype) if isinstance(each, Tensor) else each for each in tensors)
             result = dispatch(op, tensors, params).to(dtype)
             return result if out is None else outputs.write(op.name, out, result)

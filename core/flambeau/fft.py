@@ -16,6 +16,7 @@ from typing import Any
 
 from . import creation, dtypes
 from ._tensor import Tensor
+from .arguments import Dims
 from .inplace import with_out
 from .ops.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
 from .ops.joining import roll
@@ -99,25 +100,25 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 
 @with_out
-def fft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def fft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The transform of two dimensions."""
     return _c2c("fft2", input, s, dim, norm, True)
 
 
 @with_out
-def ifft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def ifft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of :func:`fft2`."""
     return _c2c("ifft2", input, s, dim, norm, False)
 
 
 @with_out
-def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def fftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The transform of several dimensions: ``dim``, or the last ``len(s)``, or all."""
     return _c2c("fftn", input, s, dim, norm, True)
 
 
 @with_out
-def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def ifftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of :func:`fftn`."""
     return _c2c("ifftn", input, s, dim, norm, False)
 
@@ -140,25 +141,25 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 
 @with_out
-def rfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def rfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The transform of two dimensions of a real signal, the last of them halved."""
     return _r2c("rfft2", input, s, dim, norm)
 
 
 @with_out
-def irfft2(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+def irfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of :func:`rfft2`."""
     return _c2r("irfft2", input, s, dim, norm)
 
 
 @with_out
-def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def rfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The transform of several dimensions of a real signal, the last of them halved."""
     return _r2c("rfftn", input, s, dim, norm)
 
 
 @with_out
-def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+def irfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
     """The inverse of :func:`rfftn`."""
     return _c2r("irfftn", input, s, dim, norm)
 
@@ -210,13 +211,13 @@ def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:
     return tuple(range(input.ndim)) if dim is None else _tuple(dim)  # type: ignore[return-value]  # None only for None
 
 
-def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+def fftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """Move frequency 0 from the front to the middle."""
     dims = _all_dims(input, dim)
     return roll(input, [input.shape[each] // 2 for each in dims], dims)
 
 
-def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+def ifftshift(input: Tensor, dim: Dims | None = None) -> Tensor:
     """The inverse of :func:`fftshift`."""
     dims = _all_dims(input, dim)
     return roll(input, [(input.shape[each] + 1) // 2 for each in dims], dims)

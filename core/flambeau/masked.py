@@ -34,18 +34,22 @@ Dims = int | tuple[int, ...] | None
 # --- the functions ------------------------------------------------------------------------------------------------
 
 
-def _counted(input: Tensor, mask: Tensor | None, fill: float, dtype: Any = None) -> Tensor:
-    """The input with ``fill`` (the nearest that the dtype can hold) where it does not count."""
+def _counted(input: Tensor, mask: Tensor | None, fill: complex, dtype: Any = None) -> Tensor:
+    """The input with ``fill`` (for a real infinity, the nearest that the dtype can hold) where it does not count."""
     if dtype is not None:
         input = input.to(dtype)
     if mask is None:
         return input
-    if math.isinf(fill) and input.dtype is dtypes.bool_:
-        raise NotImplementedError("there is no identity of extremes among torch.bool inputs")
-    if math.isinf(fill) and input.dtype.category < dtypes.FLOATING:
+    if isinstance(fill, float) and math.isinf(fill) and not input.is_floating_point():
+        if input.dtype is dtypes.bool_:
+            raise NotImplementedError("there is no identity of extremes among torch.bool inputs")
         limits = dtypes.iinfo(input.dtype)
         fill = limits.max if fill > 0 else limits.min
     return input.where(mask.bool(), input.new_tensor(fill))
+
+
+def _infinity(input: Tensor, dtype: Any) -> complex:
+    return complex(math.inf) if (dtype or input.dtype).is_complex else math.inf
 
 
 def _all_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
@@ -79,7 +83,7 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
 @_masked
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The sum of the elements that count."""
-    return _counted(input, mask, 0, dtype).sum(_all_dims(input, dim), keepdim)
+    return _counted(input, mask, 0, dtype).sum(_all_dims(input, dim), keepdim, dtype=dtype)
 
 
 @_masked
@@ -89,7 +93,7 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
     if made.dtype.category < dtypes.FLOATING:
         made = made.long() if dtype is None else made
     for each in sorted((each % max(input.ndim, 1) for each in _all_dims(input, dim)), reverse=True):
-        made = made.prod(each, keepdim, dtype=made.dtype)
+        made = made.prod(each, keepdim)
     return made
 
 
@@ -133,8 +137,18 @@ def argmin(
 
 @_masked
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The median (the lower one of two) of the elements that count."""
-    return _counted(input, mask, math.nan, dtype).nanmedian(dim, keepdim).values  # type: ignore[no-any-return]  # a named tuple
+    """The median (the lower one of two) of the elements that count.
+
+    Raises:
+        ValueError: none counts in some slice, and the dtype has no NaN to say so.
+    """
+    values = input if input.is_floating_point() else input.float()
+    made: Tensor = _counted(values, mask, math.nan).nanmedian(dim, keepdim).values
+    if values is input:
+        return made
+    if bool(made.isnan().any()):
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return made.to(dtype or input.dtype)
 
 
 @_masked
@@ -142,7 +156,7 @@ def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The logarithm of the sum of the exponentials of the elements that count."""
-    made = _counted(input, mask, -math.inf, dtype).logsumexp(_all_dims(input, dim), keepdim)
+    made = _counted(input, mask, -_infinity(input, dtype), dtype).logsumexp(_all_dims(input, dim), keepdim)
     return made.to(dtype or input.dtype)
 
 
@@ -153,7 +167,7 @@ def norm(
 ) -> Tensor:  # fmt: skip
     """The norm of order ``ord`` of the elements that count."""
     ord = 2.0 if ord is None else ord
-    return _counted(input, mask, math.inf if ord < 0 else 0, dtype).norm(ord, _all_dims(input, dim), keepdim)
+    return _counted(input, mask, _infinity(input, dtype) if ord < 0 else 0, dtype).norm(ord, _all_dims(input, dim), keepdim)
 
 
 @_masked
@@ -275,7 +289,7 @@ class MaskedTensor(Tensor):
 
     def to_tensor(self, value: float) -> Tensor:
         """The elements, with ``value`` where they do not count."""
-        return _counted(self.get_data(), self._mask, value)
+        return self.get_data().masked_fill(~self._mask, value)
 
     @classmethod
     def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:

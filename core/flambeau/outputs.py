@@ -75,6 +75,8 @@ def check(name: str, out: Any, given: Iterable[Any]) -> None:
         if each._requires_grad and _grad.get() and not name.startswith(_UNKNOWN_TO_AUTOGRAD):
             raise _not_differentiable(name)
         _check_memory(name, each, given)
+    if name == "argsort":  # which sorts the elements, too, through which a gradient would flow
+        check_untracked("sort", any(each._requires_grad for each in _tensors_in(given)))
     if tangents["levels"] and forward_ad.innermost_level(list(_tensors_in(given))) is not None:
         raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= "
                                   "function")  # fmt: skip

@@ -457,7 +457,7 @@ def _source(made: Any) -> str:
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     settled = fits_at_once(body)
-    condition = " and ".join(tests + settled) or "DIRECT"
+    condition = " and ".join([*(tests or ["DIRECT"]), *settled])
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
     lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"
              f"        return body_{key}({handed_on(given, named)})\n{late}"
@@ -566,15 +566,35 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     return _plain_name(func) == "__get__" or vars(Tensor).get(_plain_name(func)) is func
 
 
+_IGNORED = """
+    arange as_strided as_tensor asarray bartlett_window blackman_window device dtype empty empty_permuted empty_strided enable_grad
+    eye finfo from_dlpack from_file from_numpy frombuffer full hamming_window hann_window iinfo inference_mode is_grad_enabled
+    is_inference_mode_enabled kaiser_window layout linspace load logspace memory_format no_grad normal ones promote_types rand
+    rand_like randint randint_like randn randn_like randperm range result_type save scalar_tensor set_grad_enabled tensor tril_indices
+    triu_indices vander vmap zeros Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.eig
+    Tensor.lstsq Tensor.new Tensor.new_empty Tensor.new_empty_strided Tensor.new_full Tensor.new_ones Tensor.new_tensor
+    Tensor.new_zeros Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig Tensor.unflatten fft.fftfreq fft.rfftfreq
+    nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh nn.functional.upsample
+    nn.functional.upsample_bilinear nn.functional.upsample_nearest
+""".split()  # what PyTorch's lists leave out, although some of it is offered to modes
+
+
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that can be overridden, by the namespace (or class) that they are in."""
     spaces = dict(_namespaces())
     spaces["torch.Tensor"] = Tensor
     found: dict[Any, list[Callable[..., Any]]] = {space: [] for space in spaces.values()}
-    for function, name in _overridable_names().items():
+    for function, name in _listed_names().items():
         space = name.removesuffix(".__get__").rpartition(".")[0]
         found[spaces[space]].append(function)
     return found
+
+
+def _listed_names() -> dict[Any, str]:
+    """The overridable functions, but for those that PyTorch does not list and the in-place forms that are no methods."""
+    ignored = get_ignored_functions()
+    return {function: name for function, name in _overridable_names().items()
+            if function not in ignored and (name.startswith("torch.Tensor.") or not name.endswith("_"))}  # fmt: skip
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
@@ -582,13 +602,12 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     import flambeau as torch
 
     public: set[Any] = {each for name, each in vars(torch).items() if isinstance(each, FunctionType) and not name.startswith("_")}
-    methods: set[Any] = {Tensor.as_subclass, Tensor.__new__, Tensor.__hash__}
-    return (public | methods) - set(_overridable_names())
+    return (public - set(_overridable_names())) | {functools.reduce(getattr, each.split("."), torch) for each in _IGNORED}
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     """For each overridable function a function of the same signature that returns -1."""
-    return {function: _minus_one(function) for function in _overridable_names()}
+    return {function: _minus_one(function) for function in _listed_names()}
 
 
 def _minus_one(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,6 +20,9 @@ _Device = device
 class Generator:
     """A stream of random numbers; on the CPU, the one that PyTorch gives for the same seed.
 
+    Raises:
+        RuntimeError: there is no such device.
+
     >>> import flambeau as torch
     >>> g = torch.Generator().manual_seed(0)
     >>> torch.rand(2, generator=g)
@@ -28,6 +31,8 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self._device = _Device(device)
+        if self._device.type != "cpu":
+            _check_backend(self._device.type)
         self._raw: Any = None  # made when first used: loading a library's generators takes time
 
     @property
@@ -120,6 +125,13 @@ default_generator = Generator("cpu")
 _defaults: dict[tuple[str, int], Generator] = {}
 
 
+def _check_backend(device_type: str) -> None:
+    try:
+        backends.for_device_type(device_type)
+    except AssertionError as error:  # which is for tensors: of generators, programs expect another one
+        raise RuntimeError(f"Cannot get {device_type.upper()} generator: {error}") from None
+
+
 def default_for(place: device) -> Generator:
     """The generator that functions use on a device where none is given."""
     if place.type == "cpu":
@@ -192,6 +204,8 @@ def fork_rng(
     if device(device_type).type == "meta" or not enabled:
         yield
         return
+    for each in devices or ():  # so that they have generators
+        default_for(device(device_type, each) if isinstance(each, int) else device(each))
     saved = default_generator.get_state()
     others = {key: each.get_state() for key, each in _defaults.items()}
     try:

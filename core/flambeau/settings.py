@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import warnings
 from typing import Any, TypedDict
@@ -195,7 +196,7 @@ _PACKAGE = os.path.dirname(__file__)
 _warned: set[str] = set()
 
 
-def warn_once(message: str) -> None:
+def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn the first time that this is called with the message, or every time after ``set_warn_always(True)``."""
     if message in _warned and not _settings["warn_always"]:
         return
@@ -203,7 +204,13 @@ def warn_once(message: str) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_code.co_filename.startswith((_PACKAGE, "<flambeau")):  # point at the caller's line
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_old(name: str, arguments: str) -> None:
+    """Warn of a call in an order of arguments that PyTorch 0.2 had."""
+    warn_once(f"This overload of {name} is deprecated.\nConsider using one of the following signatures instead:\n"
+              f"\t{name}(input, {arguments})")  # fmt: skip
 
 
 def is_warn_always_enabled() -> bool:
@@ -212,5 +219,22 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_flush_denormal(mode: bool, /) -> bool:
-    """Ask for denormal numbers to be flushed to 0, or not; returns whether that is possible: from Python they never are."""
-    return not mode
+    """Let denormal numbers be flushed to 0, or not, in this thread; returns whether that is possible: with glibc, for x86-64.
+
+    >>> import flambeau as torch
+    >>> torch.set_flush_denormal(False)
+    True
+    """
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    if platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc":
+        return not mode
+    import ctypes
+
+    environment = (ctypes.c_uint32 * 8)()
+    libm = ctypes.CDLL("libm.so.6")
+    libm.fegetenv(environment)
+    flush = 1 << 15 | 1 << 6  # of the last word, MXCSR: results, and arguments
+    environment[7] = environment[7] | flush if mode else environment[7] & ~flush
+    libm.fesetenv(environment)
+    return True

@@ -9,9 +9,7 @@ tensor([24.])
 
 from __future__ import annotations
 
-from typing import Any
-
-from . import ops  # noqa: F401  (fills the table that the names below come from)
+from . import dtypes, ops  # noqa: F401  (fills the table that the names below come from)
 from ._tensor import Tensor
 from .op import PUBLIC, op
 from .ops.bessel import (
@@ -100,12 +98,12 @@ entr = op(
 )  # fmt: skip
 
 
-def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """``exp(x)`` over its sum along ``dim``.  See :func:`torch.softmax`."""
     return PUBLIC["softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The logarithm of :func:`softmax`.  See :func:`torch.log_softmax`."""
     return PUBLIC["log_softmax"](input, dim, dtype=dtype)  # type: ignore[no-any-return]  # a generated function
 

@@ -257,6 +257,21 @@ class _Memory:
         self._flat = flat
         return self
 
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """The elements in the memory of a device; the storage itself where they are there."""
+        return self._of(self._flat.to(device, non_blocking=non_blocking))
+
+    def cpu(self) -> Any:
+        """The elements in the CPU's memory."""
+        return self._of(self._flat.cpu())
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """The elements in the memory of a CUDA device, the current one by default."""
+        return self._of(self._flat.cuda(device, non_blocking))
+
+    def _of(self, flat: Tensor) -> Any:
+        return self if flat is self._flat else type(self)(flat)
+
     def is_shared(self) -> bool:
         """Whether other processes can see the memory."""
         return self._flat.is_shared()
@@ -272,8 +287,7 @@ class _Memory:
 
     def pin_memory(self, device: Any = None) -> Any:
         """A copy in page-locked memory, or the storage itself if it is there."""
-        pinned = self._flat.pin_memory(device)
-        return self if pinned is self._flat else type(self)(pinned)
+        return self._of(self._flat.pin_memory(device))
 
     def __repr__(self) -> str:
         lines = "".join(f" {value}\n" for value in self.tolist())
@@ -381,15 +395,6 @@ class UntypedStorage(_Memory):
     def clone(self) -> UntypedStorage:
         """A copy."""
         return UntypedStorage(self._flat.clone())
-
-    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
-        """The bytes in the memory of a device; the storage itself where they are there."""
-        moved = self._flat.to(device)
-        return self if moved is self._flat else UntypedStorage(moved)
-
-    def cpu(self) -> UntypedStorage:
-        """The bytes in the CPU's memory."""
-        return self.to(device="cpu")
 
     def __getitem__(self, index: Any) -> Any:
         found = self._flat[index]

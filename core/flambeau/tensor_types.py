@@ -15,6 +15,7 @@ from .devices import device, forget_kernels, kind_of
 from .dtypes import dtype
 from .ops.conversion import to_kind
 from .overrides import _disabled_torch_function_impl
+from .settings import warn_once
 from .size import Size
 
 __all__ = ["TENSOR_TYPES", "construct", "set_default_tensor_type", "tensor_type"]
@@ -173,6 +174,8 @@ def set_default_tensor_type(t: Any, /) -> None:
     global _default_type
     from .devices import set_default_device
 
+    warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+              "torch.set_default_device() as alternatives.")  # fmt: skip
     found = find_type(t)
     if not found.dtype.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {found.dtype}")

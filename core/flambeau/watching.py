@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
@@ -27,12 +28,18 @@ class Watched:
         self.function, self.public, self.name = function, public, name
         self.plain = _copied(function)
         self.is_operator = name.startswith("__") and name not in overrides.OFFERED_DUNDERS
+        self.wanted = 0  # by how many kinds of modes
 
     def exchange(self) -> None:
-        self.plain = STAND_INS[self.function] = _copied(self.function)
-        self.function.__code__ = self.offering
+        self.wanted += 1
+        if self.wanted == 1:
+            self.plain = STAND_INS[self.function] = _copied(self.function)
+            self.function.__code__ = self.offering
 
     def restore(self) -> None:
+        self.wanted -= 1
+        if self.wanted:
+            return
         plain = STAND_INS.pop(self.function)
         self.function.__defaults__, self.function.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
         self.function.__code__ = plain.__code__
@@ -59,7 +66,7 @@ def _copied(function: FunctionType) -> FunctionType:
 
 _watched: dict[FunctionType, Watched] = {}
 _numbered: list[Watched] = []  # where the code finds what it belongs to
-_open = 0  # how many modes that want to see methods are open, in all threads
+_open: Counter[bool | frozenset[str]] = Counter()  # how many modes are open, in all threads, by what they want to see
 _lock = threading.Lock()
 
 
@@ -68,26 +75,30 @@ def _number(watched: Watched) -> int:
     return len(_numbered) - 1
 
 
-def begin() -> None:
-    """Let methods and attributes be seen, until ``end`` has been called as often."""
-    global _open
+def begin(seen: bool | frozenset[str]) -> None:
+    """Let methods and attributes be seen, all or those of these names, until ``end`` has been called as often."""
     with _lock:
-        _open += 1
-        if _open == 1:
-            for function, public, name in _functions():
-                if function not in _watched:
-                    _watched[function] = Watched(function, public, name)
-                if function not in STAND_INS:
-                    _watched[function].exchange()
+        _open[seen] += 1
+        if _open[seen] == 1:
+            for watched in _those(seen):
+                watched.exchange()
 
 
-def end() -> None:
-    global _open
+def end(seen: bool | frozenset[str]) -> None:
     with _lock:
-        _open -= 1
-        if not _open:
-            for function in list(STAND_INS):
-                _watched[function].restore()
+        _open[seen] -= 1
+        if not _open[seen]:
+            for watched in _those(seen):
+                watched.restore()
+
+
+@functools.cache
+def _those(seen: bool | frozenset[str]) -> list[Watched]:
+    """What a mode wants to see: nothing if it is False."""
+    for function, public, name in _functions():
+        if function not in _watched:
+            _watched[function] = Watched(function, public, name)
+    return [each for each in _watched.values() if seen is True or (seen and each.name in seen)]
 
 
 def _functions() -> Iterator[tuple[FunctionType, Any, str]]:

@@ -19,7 +19,6 @@ OTHERWISE = {
     "linalg.det",  # refused here of any half precision, there of matrices that are not empty
     "linalg.matrix_power",  # there the inverse of negative powers is computed in single precision
     "linalg.pinv",  # one decomposition here; there it is put together from products, which are cast
-    "lu",
     "nn.functional.local_response_norm",  # of three dimensions, it is not cast there
     "nn.functional.pad",  # of its modes, some are cast there
 }
@@ -50,6 +49,37 @@ def test_precision(name, region):
                 continue
             got = run(ours, sample, given, region)
             assert [str(each.dtype) for each in got] == [str(each.dtype) for each in wanted], given
+
+
+METHODS = {
+    "addbmm": lambda x: x.addbmm(x[None], x[None]), "addmm": lambda x: x.addmm(x, x), "addmv": lambda x: x[0].addmv(x, x[1]),
+    "addr": lambda x: x.addr(x[0], x[1]), "baddbmm": lambda x: x[None].baddbmm(x[None], x[None]),
+    "bmm": lambda x: x[None].bmm(x[None]), "cholesky": lambda x: x.cholesky(), "cholesky_inverse": lambda x: x.cholesky_inverse(),
+    "cholesky_solve": lambda x: x.cholesky_solve(x), "cumprod": lambda x: x.cumprod(0), "dist": lambda x: x.dist(x),
+    "dot": lambda x: x[0].dot(x[1]), "geqrf": lambda x: x.geqrf(), "inner": lambda x: x.inner(x), "inverse": lambda x: x.inverse(),
+    "inner of vectors": lambda x: x[0].inner(x[1]), "lu": lambda x: x.lu(), "matmul": lambda x: x.matmul(x), "mv": lambda x: x.mv(x[0]),
+    "index_copy": lambda x: x.index_copy(0, (x[:1, 0] > 9).long(), x[:1]), "mm": lambda x: x.mm(x), "prod": lambda x: x.prod(),
+    "index_reduce": lambda x: x.index_reduce(0, (x[:1, 0] > 9).long(), x[:1], "mean"), "nanquantile": lambda x: x.nanquantile(0.5),
+    "norm": lambda x: x.norm(), "orgqr": lambda x: x.orgqr(x[0]), "ormqr": lambda x: x.ormqr(x[0], x), "pow": lambda x: x.pow(2),
+    "pinverse": lambda x: x.pinverse(), "prelu": lambda x: x.prelu(x[0]), "qr": lambda x: x.qr(), "quantile": lambda x: x.quantile(0.5),
+    "renorm": lambda x: x.renorm(2, 0, 1), "stft": lambda x: x[0].repeat(8).stft(8, return_complex=True), "svd": lambda x: x.svd(),
+    "trace": lambda x: x.trace(), "triangular_solve": lambda x: x.triangular_solve(x), "vdot": lambda x: x[0].vdot(x[1]),
+    "addmm_": lambda x: x.clone().addmm_(x, x), "index_copy_": lambda x: x.clone().index_copy_(0, (x[:1, 0] > 9).long(), x[:1]),
+    "@": lambda x: x @ x, "**": lambda x: 2**x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods(name):
+    """They are cast as the functions of their names are, though many are made of operations here."""
+    for region in ("bfloat16", "float16"):
+        for given in ("float32", "float64", region):
+            dtypes = []
+            for torch in (theirs, ours):
+                x = torch.tensor([[2.0, 0.0], [0.5, 3.0]], dtype=getattr(torch, given))
+                with torch.autocast("cpu", dtype=getattr(torch, region)):
+                    dtypes.append([str(each.dtype) for each in tensors_in(METHODS[name](x))])
+            assert dtypes[0] == dtypes[1], given
 
 
 def network(torch, recurrence):

@@ -31,7 +31,6 @@ EXCEPTIONS = {
     "Tensor.view": "shows the last bits of random numbers",
     "sort": "the order of equal elements, which PyTorch leaves open",
     "set_default_dtype": "needs complex32",
-    "set_flush_denormal": "nothing in Python switches the processor's mode",
     "func.functionalize": "needs torch.fx",
     "overrides.get_testing_overrides": "shows a signature, where flambeau's have types",
     "Event": "PyTorch's text for a build without CUDA",

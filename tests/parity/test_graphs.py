@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("expecttest")  # PyTorch's tests need it
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch.utils._pytree import tree_leaves, tree_map  # noqa: E402
+
 import flambeau  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -165,3 +171,45 @@ def test_nodes_and_their_edges(name):
     for one, other in zip(our_gradients, their_gradients, strict=True):
         assert (one is None) == (other is None)
         np.testing.assert_allclose(*((0, 0) if one is None else (one, other)), rtol=1e-4, atol=1e-5)
+
+
+OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # their samples hold options and functions
+SWAPPED = ("functional.embedding",)  # its samples are for a function that swaps them
+OPERATORS = [
+    pytest.param(op, id=f"{op.name}-{op.variant_test_name}".rstrip("-")) for op in op_db
+    if op.name.startswith("nn.functional.") and not op.name.endswith(OF_PYTORCH + SWAPPED)
+]  # fmt: skip
+NOT_TWICE_THERE = ("multi_margin_loss", "multilabel_margin_loss", "pdist")  # PyTorch refuses to differentiate the gradient
+
+
+def in_flambeau(value):
+    if isinstance(value, torch.Tensor):
+        return flambeau.from_numpy(value.detach().numpy()).requires_grad_(value.requires_grad)
+    return getattr(flambeau, str(value).split(".")[1]) if isinstance(value, torch.dtype) else value
+
+
+def graph_of(lib, function, sample):
+    """The names of the results' nodes, and whether the gradient of the input has a graph of its own."""
+    lib.manual_seed(0)
+    input, args, kwargs = sample
+    made = [each for each in tree_leaves(function(input, *args, **kwargs)) if isinstance(each, lib.Tensor)]
+    names = [each.grad_fn and each.grad_fn.name() for each in made]
+    if not (made[0].requires_grad and input.requires_grad):
+        return names, None
+    (slope,) = lib.autograd.grad((made[0] * made[0].detach()).sum(), input, create_graph=True)
+    return names, slope.requires_grad
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_nodes_of_functions_and_graphs_of_gradients(op):
+    for sample in itertools.islice(op.sample_inputs("cpu", torch.float64, requires_grad=True), 16):
+        given = tree_map(lambda each: each.detach().requires_grad_(each.requires_grad) if isinstance(each, torch.Tensor) else each,
+                         (sample.input, sample.args, sample.kwargs))  # fmt: skip
+        try:
+            names, is_recorded = graph_of(torch, op.op, given)
+        except (NotImplementedError, RuntimeError, TypeError):
+            continue  # what PyTorch refuses, and the operations that its tests wrap
+        function = getattr(flambeau.nn.functional, op.name.removeprefix("nn.functional."))
+        mine, is_recorded_here = graph_of(flambeau, function, tree_map(in_flambeau, given))
+        assert mine == names, given
+        assert is_recorded_here == is_recorded or op.name.endswith(NOT_TWICE_THERE), given

@@ -73,7 +73,6 @@ REASONS = {
         **dict.fromkeys(["amax", "amin", "linalg.matrix_power", "matrix_power", "mean", "nanmean", "nansum"],
                         "the input, a part of the input"),
     },
-    "says that what no gradient flows through cannot be differentiated": dict.fromkeys(["argsort", "geqrf"], "of inputs that require grad"),
     "writes without a history, or refuses to": dict.fromkeys(["histc", "lu"], "requiring grad"),
 }  # fmt: skip
 EXCEPTIONS = {(name, place) for table in REASONS.values() for name, places in table.items() for place in places.split(", ")}

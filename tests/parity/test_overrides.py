@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
@@ -136,3 +137,21 @@ def test_modules(name):
         module = MODULES[name](lib)
         found.append([each for each in seen(lib, lambda lib, x, module=module: module(x)) if each not in questions])
     assert found[0] == found[1]
+
+
+LISTED_OTHERWISE = {
+    "symeig", "eig", "solve", "lstsq", "matrix_rank",  # PyTorch has taken them out and lists the functions that say so nowhere
+    "autocast", "set_default_dtype", "from_dlpack", "to_dlpack",  # a class; and what is offered to nobody
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("space", ["", "Tensor", "linalg", "fft", "special", "nn.functional"])
+def test_lists(space):
+    """Of the public functions that both have, the same are listed as overridable, and as ignored."""
+    owners = [functools.reduce(getattr, filter(None, space.split(".")), lib) for lib in (flambeau, torch)]
+    lists = [({each for found in lib.overrides.get_overridable_functions().values() for each in found},
+              lib.overrides.get_ignored_functions()) for lib in (flambeau, torch)]  # fmt: skip
+    public = {each for each in vars(owners[0]) if not each.startswith("_") and callable(getattr(owners[1], each, None))}
+    for name in public - LISTED_OTHERWISE:
+        got, wanted = ([getattr(owner, name) in each for each in of] for owner, of in zip(owners, lists, strict=True))
+        assert got == wanted, name

@@ -194,6 +194,18 @@ def shared_storage(torch):
     return y, y.is_set_to(x[1:5].view(2, 2)), y.is_set_to(x), torch.zeros(0).set_(x).is_set_to(x), x.dim_order(), y.t().dim_order()
 
 
+def cpu_module(torch):
+    cpu = torch.cpu
+    own = cpu.Stream()
+    with cpu.stream(own):
+        inside = cpu.current_stream() is own
+        own.wait_stream(cpu.Stream())
+    event = cpu.Event()
+    event.record()
+    return (inside, cpu.current_stream() is own, event.query(), cpu.is_available(), cpu.is_initialized(), cpu.device_count(),
+            cpu.current_device(), cpu.set_device(0), cpu.synchronize(), cpu.amp.autocast().fast_dtype, cpu.amp.GradScaler().get_scale())
+
+
 CASES = {
     **{f"{name}Tensor": lambda t, name=name: [getattr(t, f"{name}Tensor")(*args) for args in ((), ([1, 0],), (np.zeros(2),))[:2]]
        for name in TYPES},
@@ -223,7 +235,8 @@ CASES = {
     "debug mode wrong": lambda t: t.set_deterministic_debug_mode("loud"), "deterministic": lambda t: (
         t.are_deterministic_algorithms_enabled(), t.use_deterministic_algorithms(True, warn_only=True), t.are_deterministic_algorithms_enabled(),
         t.is_deterministic_algorithms_warn_only_enabled(), t.get_deterministic_debug_mode(), t.use_deterministic_algorithms(False)),
-    "device module": lambda t: t.get_device_module("cuda") is t.cuda, "forked": forked, "generator": generator_states,
+    "device module": lambda t: [t.get_device_module(each) is getattr(t, each) for each in ("cuda", "cpu")], "cpu module": cpu_module,
+    "forked": forked, "generator": generator_states,
     "generator offset": lambda t: t.Generator().get_offset(), "generator set_offset": lambda t: t.Generator().set_offset(4),
     "generator pickled": lambda t: t.rand(2, generator=pickle.loads(pickle.dumps(t.Generator().manual_seed(5)))),
     "generator state": lambda t: t.Generator().set_state(t.ones(3)), "generator device": lambda t: t.Generator("nothing"),

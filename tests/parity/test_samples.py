@@ -14,9 +14,6 @@ from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
 WRONG_THERE = {"as_strided_scatter"}  # PyTorch gives the gradient of what was written over to what was there
 ROUNDED_THERE = {"nn.functional.hardsigmoid"}  # its slope is 1/6 in single precision
 RAISES_THERE = ("is not implemented", "modified by an inplace operation")  # of derivatives that are not, or that PyTorch gets wrong
-# Where PyTorch's layout follows no rule that NumPy's memory could follow at no cost: it treats a batch of vectors as one matrix,
-# leaves a solution inside LAPACK's larger one, and contracts in an order of its own.
-OWN_LAYOUT = {"einsum", "linalg.lstsq", "linalg.solve"}
 TOLERANCE = {"float16": 2e-2, "float32": 1e-4, "complex64": 1e-4}
 
 
@@ -68,7 +65,7 @@ def test_results(sample):
         assert len(got) == len(wanted)
         for a, b in zip(got, wanted, strict=True):
             assert_same(a, b, dtype)
-            if hasattr(b, "stride") and sample.name not in OWN_LAYOUT:
+            if hasattr(b, "stride"):
                 assert layout(a) == layout(b), dtype
             if sample.view and b.numel():
                 assert a.storage_offset() == b.storage_offset(), dtype

@@ -24,6 +24,10 @@ class AcceleratorError(RuntimeError):
 OutOfMemoryError.__module__ = AcceleratorError.__module__ = "flambeau"
 
 
+def _place(device: Any) -> devices.device:
+    return devices.device(device) if device is not None else devices.get_default_device()
+
+
 class Stream:
     """A queue of work on a device.  The CPU has one, and nothing ever waits in it.
 
@@ -35,15 +39,14 @@ class Stream:
     raw: Any = None  # the library's own stream, where the device has any
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
-        place = devices.device(device) if device is not None else devices.get_default_device()
-        if cls is Stream and place.type == "cuda":
+        if cls is Stream and _place(device).type == "cuda":
             from .streams import Stream as CudaStream
 
             return object.__new__(CudaStream)
         return object.__new__(cls)
 
     def __init__(self, device: Any = None, *, priority: int = 0) -> None:
-        self.device = devices.device(device) if device is not None else devices.get_default_device()
+        self.device = _place(device)
         self.stream_id = 0
 
     @property
@@ -98,7 +101,7 @@ class Event:
     def __init__(
         self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
-        self.device = devices.device(device) if device is not None else devices.get_default_device()
+        self.device = _place(device)
         self.event_id = 0
         self._timed = enable_timing
         self._time: float | None = None
@@ -142,7 +145,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     """
     import flambeau
 
-    kind = (devices.device(device) if device is not None else devices.get_default_device()).type
+    kind = _place(device).type
     if kind == "cuda":
         return sys.modules["flambeau.cuda"]
     module = getattr(flambeau, kind, None) or sys.modules.get(type(backends.for_device_type(kind)).__module__)

@@ -88,12 +88,14 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved  # their
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Let the peaks start from what is in use now."""
-    runtime.init().reset_memory_stats(runtime.index_of(device), "peak")
+    index = runtime.index_of(device)
+    runtime.init().reset_memory_stats(index, "peak")
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
     """Count allocations and releases from zero."""
-    runtime.init().reset_memory_stats(runtime.index_of(device), "accumulated")
+    index = runtime.index_of(device)
+    runtime.init().reset_memory_stats(index, "accumulated")
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
@@ -111,7 +113,8 @@ def reset_accumulated_host_memory_stats() -> None:
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Bytes free on a device, and in all."""
-    return runtime.init().memory_info(runtime.index_of(device))
+    index = runtime.index_of(device)
+    return runtime.init().memory_info(index)
 
 
 def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> list[dict[str, Any]]:
@@ -171,11 +174,12 @@ def empty_cache() -> None:
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
     """Let this process use no more than this part of a device's memory."""
+    cuda = runtime.init()
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
-    runtime.init().set_memory_fraction(fraction, runtime.index_of(device))
+    cuda.set_memory_fraction(fraction, runtime.index_of(device))
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:

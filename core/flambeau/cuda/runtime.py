@@ -131,8 +131,15 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make a device current; a negative index changes nothing.  The context manager ``device`` is to be preferred."""
-    index = index_of(device)
+    """Make a device current; a negative index changes nothing.  The context manager ``device`` is to be preferred.
+
+    Raises:
+        ValueError: no CUDA device, or one without an index.
+    """
+    place = devices.device(device) if isinstance(device, str) else device
+    if place is None or place == devices.device("cuda"):
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
+    index = index_of(place)
     if index >= 0:
         init().set_device(index)
 
@@ -175,10 +182,11 @@ def synchronize(device: Any = None) -> None:
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Ask for a warning (1, ``"warn"``) or an error (2, ``"error"``) where an operation waits for the device."""
+    cuda = init()
     modes = {"default": 0, "warn": 1, "error": 2}
     if debug_mode not in (*modes, *modes.values()):
         raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
-    init().sync_debug_mode = modes.get(debug_mode, debug_mode)  # type: ignore[arg-type]  # checked just above
+    cuda.sync_debug_mode = modes.get(debug_mode, debug_mode)  # type: ignore[arg-type]  # checked just above
 
 
 def get_sync_debug_mode() -> int:

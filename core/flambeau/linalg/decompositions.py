@@ -214,7 +214,13 @@ def _geqrf_forward(xp: Any, input: Any) -> tuple[Any, Any]:
     return done, xp.concat(taus, axis=-1) if taus else xp.zeros((*input.shape[:-2], 0), dtype=input.dtype)
 
 
-_geqrf = op("geqrf", _geqrf_forward, results=("a", "tau"), by_columns=("a",), public=False, method=False, out=False)
+def _geqrf_grad(F: Any, g: Any) -> Any:
+    raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
+
+
+_geqrf = op(
+    "geqrf", _geqrf_forward, results=("a", "tau"), by_columns=("a",), public=False, method=False, out=False, joint=_geqrf_grad,
+)  # fmt: skip
 
 
 def geqrf(input: Tensor) -> Any:

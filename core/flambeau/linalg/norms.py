@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..arguments import Dims
 from ..inplace import with_out
 from ..ops.reductions import _vector_norm, amax, amin
 from ..ops.views import wrap_dim
@@ -58,7 +60,7 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
 
 
 @with_out
-def vector_norm(input: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def vector_norm(input: Tensor, ord: Any = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The norm ``sum(abs(x) ** ord) ** (1 / ord)`` of all elements as one vector, or over the dimensions ``dim``.
 
     ``inf`` and ``-inf`` are the largest and the smallest absolute value, 0 counts what is not zero.
@@ -86,7 +88,7 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
 
 
 @with_out
-def matrix_norm(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def matrix_norm(input: Tensor, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The norm of matrices: "fro", "nuc", or with the sign of ``ord`` the largest or smallest
 
     - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
@@ -126,7 +128,7 @@ def _kept(made: Tensor, *dims: int) -> Tensor:
 
 
 @with_out
-def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """:func:`vector_norm` or :func:`matrix_norm`: the latter for two dimensions (given, or all there are) and an ``ord``.
 
     Without ``ord`` the 2-norm of all elements, or over ``dim``.
@@ -193,14 +195,14 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_matrix_rank(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     check_matrix("torch.linalg.matrix_rank", input, "input")
-    if input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF:
-        raise RuntimeError("This function doesn't handle types other than float and double")
-    if hermitian:
-        promote_square("torch.linalg.matrix_rank", input)
-    if not input.numel():
-        return input.new_zeros(input.shape[:-2], dtype=dtypes.int64)
     if tol is not None:
         atol, rtol = tol, 0.0
+    if rtol is None and (input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF):  # no rounding error to count with
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    if hermitian:
+        promote_square("torch.linalg.matrix_rank", input, "linalg_eigh_cpu")
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=dtypes.int64)
     input = input.detach()
     values = eigvalsh(input).abs() if hermitian else svdvals(input)
     limit = tolerance(amax(values, (-1,)), input.shape, atol, rtol)

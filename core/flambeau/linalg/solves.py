@@ -10,6 +10,7 @@ from .._tensor import Tensor
 from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import composite, op
+from ..ops.padding import constant_pad
 from ..return_types import make
 from .checks import (
     LinAlgError,
@@ -96,8 +97,13 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Tensor, Tensor]:
     A, B = broadcast_matrices(A, B)
     result, info = _solve(A, B) if left else _solve(A.mT, B.mT)
     if is_vector or not left:
-        result = gathered(result.squeeze(-1) if is_vector else result.mT, "LinalgSolveExBackward0", given)
+        result = gathered(_laid_out(result.squeeze(-1)) if is_vector else result.mT, "LinalgSolveExBackward0", given)
     return result, info
+
+
+def _laid_out(vectors: Tensor) -> Tensor:
+    """A batch of vectors in the order that PyTorch gives it: as if it were a matrix, by columns."""
+    return vectors.mT.contiguous().mT if vectors.ndim > 1 else vectors  # a property
 
 
 @with_out
@@ -360,6 +366,8 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     relative = max(rows, columns) * dtypes.finfo(input.dtype).eps if rcond is None else rcond
     one, other = broadcast_matrices(input, right)
     solution = (other.mT @ pinv(one, rcond=relative).mT).mT  # the product by columns
+    if rows > columns:  # PyTorch's is a part of what LAPACK wrote over ``b``
+        solution = constant_pad(solution.mT, (0, rows - columns))[..., :columns].mT
     S = svd(input.detach(), full_matrices=False).S
     rank = (relative * S[..., :1] < S).sum(-1)
     real, empty = S.dtype, S.new_empty(0)

@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.unfolding import gathered
+from ..dispatch import require_dtype
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
 from ..scalars import converted
@@ -100,6 +101,7 @@ def rrelu(
     """Leaky ReLU with, while training, a random slope for each element, even between ``lower`` and ``upper``."""
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
+    require_dtype("rrelu_with_noise_out_cpu", input, "floating")
     if not training:
         return gathered(leaky_relu(input, (lower + upper) / 2), "RreluWithNoiseBackward0", (input,))
     drawn = input.detach().new_ones(input.shape)
@@ -112,7 +114,7 @@ def rrelu(
 
 _scaled_where_drawn = op(
     "rrelu_with_noise", lambda xp, input, noise: input * noise, public=False, method=False, out=False,
-    input=lambda F, g, noise: g * noise,
+    input=lambda F, g, input, noise: F.tied(g * noise, input),
 )  # fmt: skip
 
 

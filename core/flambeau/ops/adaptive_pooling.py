@@ -9,12 +9,14 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
+from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..creation import tensor
 from ..dispatch import require_dtype
 from ..op import composite
 from .conversion import in_format_of
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
+from .views import with_tied_gradient
 
 __all__ = ["adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_max_pool", "max_of_windows"]
 
@@ -62,14 +64,15 @@ def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     sizes = _target(f"adaptive_avg_pool{n}d", n, input, output_size)
     given = input.shape[-n:]
     if sizes == (1,) * n:
-        return input.mean(tuple(range(-n, 0)), keepdim=True)
+        made = input.mean(tuple(range(-n, 0)), keepdim=True)
+        return made if n > 1 else shown_as(made, "SqueezeBackward1")
     steps = _whole_steps(given, sizes)
     made = _AVG_POOLS[n](input, tuple(steps)) if steps and input.numel() else _averages(n, input, sizes)
-    return gathered(made, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else made
+    return gathered(made, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else shown_as(made, "SqueezeBackward1")
 
 
 def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
-    made = input
+    made = with_tied_gradient(input)
     for dim, size in enumerate(sizes, input.ndim - n):
         made = (made.transpose(dim, -1) @ _averaging(made, made.shape[dim], size)).transpose(dim, -1)
     return in_format_of(made.contiguous(), input) if n == 2 else made.contiguous()
@@ -97,6 +100,8 @@ def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: b
     made = found[0] if isinstance(found, tuple) else found
     if n > 1:
         gathered(made, f"AdaptiveMaxPool{n}DBackward0", (input,))
+    else:
+        shown_as(made, "SqueezeBackward1")
     return found if return_indices else made
 
 
@@ -117,6 +122,7 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
     ``positions`` has an index tensor ``(..., windows, elements of a window)`` for each dimension of space.
     """
     n = len(positions)
+    input = with_tied_gradient(input)
     lead, space = input.shape[:-n], input.shape[-n:]
     flat = _flat_positions(positions, space)
     sizes, elements = flat.shape[-2 * n : -n], prod(flat.shape[-n:])

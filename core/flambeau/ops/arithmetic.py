@@ -6,10 +6,12 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Number
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype, require_tensors, result_dtype
 from ..op import can_operate, composite, op
+from ..settings import warn_of_old
 
 _add = op(
     "add", lambda xp, input, other: xp.add(input, other),
@@ -45,6 +47,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     if isinstance(alpha, (bool, int)) and alpha == 1:
         return input, other
     if isinstance(alpha, Tensor) and not isinstance(other, Tensor):
+        warn_of_old(name, "other, *, alpha=1")
         other, alpha = alpha, other
     whole = isinstance(alpha, int)
     if isinstance(other, Tensor) and not whole and other._kind.dtype.category < dtypes.FLOATING and (
@@ -268,7 +271,7 @@ def _float_power_(self: Tensor, exponent: Any) -> Tensor:
 
 
 @composite(out=True)
-def float_power(input: Any, exponent: Any) -> Tensor:
+def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """``input`` to the power of ``exponent``, in double precision."""
 
     def widened(value: Any) -> Any:
@@ -294,8 +297,10 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
     tensor([1.5000, 1.5000])
     """
     if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
+        warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     made = input + (tensor1 if value == 1 else tensor1 * value) * tensor2
+    require_dtype("addcmul_cpu_out", made, "numbers")
     return gathered(made, "AddcmulBackward0", (input, tensor1, tensor2))
 
 
@@ -303,6 +308,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
 def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Any = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
     if args:
+        warn_of_old("addcdiv", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
     if not any(each.is_floating_point() or each.is_complex() for each in (tensor1, tensor2)):

@@ -14,6 +14,7 @@ from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.node import Error, shown_as
 from ..backend import contiguous_strides
 from ..inplace import check_writable
+from ..settings import warn_once
 from .memory import as_strided
 from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
 
@@ -157,6 +158,7 @@ def _move_views(self: Tensor, flat: Any) -> None:
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:
     """A view of another shape.  Deprecated in favour of ``view``."""
+    warn_once("non-inplace resize is deprecated")
     return self.reshape(*sizes)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Dims
 from ..autograd.unfolding import gathered
 from ..creation import _finish, _offered_to_modes, arange, tensor, zeros
 from ..dispatch import require_dtype
@@ -143,7 +144,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
 
 
 @composite(grad_fn="UnsafeSplitBackward0")
-def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
+def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
     """:func:`split`, without the check that the parts are not written to."""
     return split(input, split_size, dim)
 
@@ -297,10 +298,10 @@ attach(fill_diagonal_=_fill_diagonal_)
 
 def _triangle_indices(name: str, keep: Any) -> None:
     def function(
-        row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+        row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
-        dtype = dtype or dtypes.int64
+        dtype = dtypes.int64 if dtype is None else dtypes.meant(dtype)
         if dtype not in (dtypes.int32, dtypes.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
         grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)

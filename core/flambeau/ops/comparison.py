@@ -11,6 +11,7 @@ from ..autograd.node import shown_as
 from ..dispatch import refusing, require_operands, require_tensors, result_dtype
 from ..op import composite, op
 from ..scalars import converted
+from ..settings import warn_once
 
 
 def _compare(name: str, forward: Any, doc: str, *aliases: str, takes: str = "real") -> Callable[..., Tensor]:
@@ -92,6 +93,8 @@ def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise TypeError(f"where() received an invalid combination of arguments - got (Tensor, {given}); it takes the condition "
                         "alone, or the condition and two choices")  # fmt: skip
     if condition.dtype is dtypes.uint8:
+        warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
+                  "of PyTorch. Use a boolean condition instead.")  # fmt: skip
         condition = condition.bool()
     if condition.dtype is not dtypes.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")

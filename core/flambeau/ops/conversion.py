@@ -13,7 +13,7 @@ from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
 from ..inplace import assign, check_writable, is_plain, snapshot
 from ..op import FAST, OPS, op
-from ..settings import channels_last, channels_last_3d, preserve_format
+from ..settings import channels_last, channels_last_3d, memory_format, preserve_format, warn_once
 
 _cast = op(
     "to_kind", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
@@ -53,6 +53,8 @@ def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = 
 
 def _in_kind(input: Tensor, kind: Kind, non_blocking: bool) -> Tensor:
     given, array = input._kind, input._array
+    if given.dtype.is_complex and dtypes.BOOL < kind.dtype.category <= dtypes.FLOATING:
+        warn_once("Casting complex values to real discards the imaginary part")
     if given.device is not kind.device:
         array = _transferred(array, given, kind, non_blocking)
     elif given.dtype is not kind.dtype:
@@ -165,8 +167,11 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
         device = None
     from .. import cuda
 
+    counted = isinstance(device, int) and cuda.is_available()
+    place = _device("cuda", device) if device is None or counted else _as_device(device)
+    if place.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device, but got {place}")
     cuda.init()
-    place = _device("cuda", device) if device is None or isinstance(device, int) else _as_device(device)
     return to_kind(self, kind_of(self.dtype, place), non_blocking=non_blocking or old.get("async", False))
 
 
@@ -178,9 +183,15 @@ attach(type_as=_type_as, cpu=_cpu, cuda=_cuda)
 
 def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory in row-major order (or in that of ``memory_format``)."""
-    if memory_format is not None and memory_format.is_channels_last:
+    if memory_format is not None and _is_channels_last(memory_format):
         return _in_channels_last(self)
     return self._kind.backend.is_contiguous(self._array)
+
+
+def _is_channels_last(given: Any) -> bool:
+    if not isinstance(given, memory_format):
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(given).__name__}")
+    return given.is_channels_last
 
 
 def _in_channels_last(self: Tensor) -> bool:
@@ -201,7 +212,7 @@ def in_format_of(made: Tensor, like: Tensor) -> Tensor:
 
 def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if it is contiguous, else a contiguous copy."""
-    if memory_format is not None and memory_format.is_channels_last:
+    if memory_format is not None and _is_channels_last(memory_format):
         return self if _in_channels_last(self) else self.clone(memory_format=memory_format)
     return self if self._kind.backend.is_contiguous(self._array) else _contiguous_copy(self)
 

@@ -18,6 +18,7 @@ from ..autograd.grad_mode import _grad
 from ..dispatch import _c_name as c_name
 from ..dispatch import whole_numbers
 from ..op import composite, op
+from ..settings import warn_once
 from .padding import constant_pad
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
@@ -261,6 +262,8 @@ def _convolve(
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         padding, more = _same_padding(kernel, stride, dilation) if padding == "same" else ([0] * n, [0] * n)
         if any(more):
+            warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+                      "input be created")  # fmt: skip
             input = constant_pad(input, [each for after in reversed(more) for each in (0, after)])
     padding = _sizes("padding", padding, n)
     _check_steps(stride, padding, dilation)

@@ -225,7 +225,7 @@ def ctc_loss(
     labels = _with_blanks(targets, wanted, blank, log_probs.shape[2])
     losses = _ctc(log_probs, on_device(labels), on_device(given), on_device(wanted), zero_infinity)
     if zero_infinity:
-        losses = losses.masked_fill(losses == float("inf"), 0.0)
+        losses = losses.where(losses != float("inf"), 0.0)
     if reduction == "mean":
         return (losses / on_device(wanted).clamp_min(1)).mean()
     if reduction == "sum":

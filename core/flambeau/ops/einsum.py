@@ -39,11 +39,12 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     output = _output(terms, result, labelled)
     _check_sizes(labelled)
     _check_dtypes(tensors)
+    order = output + sorted(_used(labelled).difference(output), key=str)
+    labelled = [_arranged(*each, order) for each in labelled]
     for pair in _path(labelled, output):
         other, one = (labelled.pop(index) for index in sorted(pair, reverse=True))
-        wanted = set(output).union(*(labels for _, labels in labelled))
-        labelled.append(_contracted(one, other, wanted))
-    return _arranged(*labelled[0], output)
+        labelled.append(_contracted(one, other, _used(labelled).union(output), order))
+    return _summed(*labelled[0], set(output))[0]
 
 
 # --- reading the arguments ----------------------------------------------------------------------------------------
@@ -55,6 +56,9 @@ def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tens
         tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
         if not tensors:
             raise _nothing_given()
+        for position, each in enumerate(tensors):
+            if not isinstance(each, Tensor):
+                raise TypeError(f"expected Tensor as element {position} in argument 1, but got {type(each).__name__}")
         return equation, tensors
     given = (equation, *operands)
     if len(given) < 2:
@@ -154,6 +158,10 @@ def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[t
     return output
 
 
+def _used(labelled: Sequence[tuple[Tensor, Labels]]) -> set[Label]:
+    return {label for _, labels in labelled for label in labels}
+
+
 def _check_sizes(labelled: Sequence[tuple[Tensor, Labels]]) -> None:
     sizes: dict[Label, int] = {}
     for index, (tensor, labels) in enumerate(labelled):
@@ -201,29 +209,38 @@ def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) ->
 # --- products of pairs --------------------------------------------------------------------------------------------
 
 
-def _contracted(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted: set[Label]) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over the labels that nothing wants any more."""
+def _contracted(
+    one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted: set[Label], order: Labels
+) -> tuple[Tensor, Labels]:
+    """The product of two operands, summed over the labels that nothing wants any more; labels are, and stay, in ``order``."""
     a, b = _without_ones(one, other), _without_ones(other, one)
     shared = set(a[1]) & set(b[1])
     a, b = _summed(*a, wanted | shared), _summed(*b, wanted | shared)
-    batch = [each for each in a[1] if each in shared and each in wanted]
-    summed = [each for each in a[1] if each in shared and each not in wanted]
-    rows = [each for each in a[1] if each not in shared]
-    columns = [each for each in b[1] if each not in shared]
-    left, right = _arranged(*a, [*batch, *rows, *summed]), _arranged(*b, [*batch, *summed, *columns])
+    batch = [each for each in order if each in shared and each in wanted]
+    summed = [each for each in order if each in shared and each not in wanted]
+    if not summed:
+        kept = [each for each in order if each in a[1] or each in b[1]]
+        return _stretched(*a, kept) * _stretched(*b, kept), kept
+    rows = [each for each in order if each in a[1] and each not in shared]
+    columns = [each for each in order if each in b[1] and each not in shared]
+    others = [each for each in order if each not in {*batch, *summed, *rows}]
+    if rows and others and order.index(others[-1]) < order.index(rows[0]):  # the product the other way around is in order
+        a, b, rows, columns = b, a, columns, rows
+    left, right = _arranged(*a, [*batch, *rows, *summed])[0], _arranged(*b, [*batch, *summed, *columns])[0]
     cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)
     shape = (*left.shape[: cuts[1]], *right.shape[cuts[2] :])
-    if not summed:
-        product: Any = left.reshape((*left.shape, *((1,) * len(columns)))) * right.reshape(
-            (*right.shape[: len(batch)], *((1,) * len(rows)), *right.shape[len(batch) :]))  # fmt: skip
-        return product, [*batch, *rows, *columns]
     many, m = prod(left.shape[: cuts[0]]), prod(left.shape[cuts[0] : cuts[1]])
     inner, n = prod(left.shape[cuts[1] :]), prod(right.shape[cuts[2] :])
     if batch:
         product = _bmm(left.reshape(many, m, inner), right.reshape(many, inner, n))
     else:
         product = _mm(left.reshape(m, inner), right.reshape(inner, n))
-    return product.reshape(shape), [*batch, *rows, *columns]
+    return _arranged(product.reshape(shape), [*batch, *rows, *columns], order)
+
+
+def _stretched(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
+    """With a dimension for each label in ``order``, of size 1 for one that the operand does not have."""
+    return tensor[tuple(slice(None) if each in labels else None for each in order)]
 
 
 def _without_ones(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels]) -> tuple[Tensor, Labels]:
@@ -244,7 +261,7 @@ def _summed(tensor: Tensor, labels: Labels, wanted: set[Label]) -> tuple[Tensor,
     return summed, [label for label in labels if label in wanted]
 
 
-def _arranged(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
-    """Summed over what is not in ``order``, with the dimensions in that order."""
-    tensor, labels = _summed(tensor, labels, set(order))
-    return tensor if labels == order else tensor.permute([labels.index(each) for each in order])
+def _arranged(tensor: Tensor, labels: Labels, order: Labels) -> tuple[Tensor, Labels]:
+    """With the dimensions in that order."""
+    arranged = [each for each in order if each in labels]
+    return (tensor if labels == arranged else tensor.permute([labels.index(each) for each in arranged])), arranged

@@ -12,6 +12,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..op import composite, op
+from ..settings import warn_once
 from .views import wrap_dim
 
 __all__ = [
@@ -134,7 +135,7 @@ def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
 @composite
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
+    center: Any = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
     return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The short-time Fourier transform: spectra of windowed stretches of a signal, ``hop_length`` apart.
@@ -150,8 +151,14 @@ def stft(
     >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
     torch.Size([3, 17])
     """
+    from .padding import pad
+
+    _warn_without_window(window, "which is known to cause spectral leakage. Others, as torch.hann_window, are recommended")
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
+    signal = input
+    if center:
+        signal = pad(input.reshape((1,) * (3 - input.ndim) + tuple(input.shape)), (n_fft // 2, n_fft // 2), pad_mode)
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not is_complex:
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
@@ -163,11 +170,7 @@ def stft(
         raise RuntimeError(f"{where} : expected a tensor of floating point or complex values")
     if not 1 <= input.ndim <= 2:
         raise RuntimeError(f"{where} : expected a 1D or 2D tensor")
-    signal = input.reshape(-1, input.shape[-1])
-    if center:
-        from .padding import pad
-
-        signal = pad(signal, (n_fft // 2, n_fft // 2), pad_mode)
+    signal = signal.reshape(-1, signal.shape[-1])
     if not 0 < n_fft <= signal.shape[-1]:
         raise RuntimeError(f"{where} : expected 0 < n_fft < {signal.shape[-1]}, but got n_fft={n_fft}")
     window = _checked_window("stft", input, n_fft, hop, length, window)
@@ -185,7 +188,17 @@ def stft(
         spectra = complex_to_complex(frames.to(frames.dtype.to_complex()), (2,), scale, True)
     spectra = spectra.transpose(1, 2)
     spectra = spectra if input.ndim == 2 else spectra.squeeze(0)
-    return spectra if return_complex or (is_complex and return_complex is None) else _pairs(spectra)
+    if return_complex or (is_complex and return_complex is None):
+        return spectra
+    warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for "
+              "all inputs: torch.view_as_real gives what it returns now.")  # fmt: skip
+    return _pairs(spectra)
+
+
+def _warn_without_window(window: Tensor | None, why: str) -> None:
+    if window is None:
+        warn_once(f"A window was not provided. A rectangular window will be applied, {why}. To suppress this warning and use a "
+                  "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")  # fmt: skip
 
 
 def _pairs(input: Tensor) -> Tensor:
@@ -212,6 +225,7 @@ def istft(
     """
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+    _warn_without_window(window, "and the inversion is lossless only with the window used by stft")
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     where = _described("istft", input, n_fft, hop, win_length, window)

@@ -14,6 +14,7 @@ from ..devices import Kind, kind_of
 from ..dispatch import broadcast_shapes, wrap_scalar
 from ..op import FAST, OPS, RECORDED, composite, op
 from ..scalars import converted, overflow
+from ..settings import warn_once
 from .standard import look, put
 from .standard import nonzero as coordinates
 from .views import wrap_dim
@@ -103,9 +104,20 @@ _set = op(
 )  # fmt: skip
 
 
+def _stands_for_tuple(index: Any) -> bool:
+    """Whether this is a list of what indexes a dimension each, as NumPy once took it."""
+    if not isinstance(index, list) or len(index) >= 32:
+        return False
+    for each in index:
+        if each is None or each is Ellipsis or isinstance(each, (slice, list, tuple, Tensor)) or getattr(each, "ndim", 0):
+            warn_once("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)], not x[seq].")
+            return True
+    return False
+
+
 def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     """An index as the backend takes it; whether it is an advanced one; and the view operation of a basic one."""
-    items = index if isinstance(index, tuple) else (index,)
+    items = index if isinstance(index, tuple) else tuple(index) if _stands_for_tuple(index) else (index,)
     raw: list[Any] = []
     advanced, kind = False, "getitem_alias"
     consumed = 0  # dimensions that the items so far have indexed
@@ -182,6 +194,7 @@ def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) ->
     if category > dtypes.INTEGER or (item.ndim and item.dtype not in _INDICES):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if item.dtype is dtypes.uint8:
+        warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = item.bool()
     if item.dtype is dtypes.bool_:
         given = tensor._array.shape[dim : dim + item.ndim]

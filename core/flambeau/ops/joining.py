@@ -7,8 +7,10 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Dims
 from ..autograd.unfolding import gathered
 from ..batching.loops import one_by_one
+from ..dispatch import whole_numbers
 from ..op import are_of_one_kind, composite, op
 from ..settings import contiguous_format
 from .views import as_shape, sizes_given, wrap_dim
@@ -163,9 +165,9 @@ _roll = op(
 
 
 @composite(grad_fn="RollBackward0")
-def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+def roll(input: Tensor, shifts: Dims, dims: Dims = ()) -> Tensor:
     """The elements moved on by ``shifts`` along ``dims``, round the end; without ``dims``, as if flattened."""
-    shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    shifts = whole_numbers("shifts", shifts)
     dims = dims if isinstance(dims, (tuple, list)) else (dims,)
     if not dims:
         if len(shifts) != 1:
@@ -185,9 +187,14 @@ def repeat_interleave(
     """Each slice of ``dim`` (each element, without one) repeated, all equally often or as ``repeats`` lists."""
     from ..creation import arange
 
-    if input is None or repeats is None:  # with the repeats alone: their positions
-        repeats = input if repeats is None else repeats
+    alone = input is None or repeats is None  # the repeats, without what they are of: the positions are repeated
+    repeats = input if repeats is None else repeats
+    if alone and isinstance(repeats, Tensor):
         input, dim = arange(len(repeats), device=repeats.device), 0
+    if not isinstance(repeats, Tensor) and type(repeats) is not int:
+        raise TypeError(f"repeat_interleave(): argument 'repeats' must be Tensor or int, not {type(repeats).__name__}")
+    if not isinstance(input, Tensor):
+        raise TypeError(f"repeat_interleave(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if isinstance(repeats, Tensor) and repeats.dtype not in (dtypes.int64, dtypes.int32):
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.legacy_name}'")
     if dim is None:

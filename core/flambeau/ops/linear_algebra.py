@@ -11,11 +11,11 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..dispatch import require_tensors
+from ..dispatch import require_dtype, require_tensors
 from ..op import composite, op
 from ..return_types import make
 from ..settings import contiguous_format, warn_once
-from .matrix import _mm
+from .matrix import _mm, dot
 from .reductions import _vector_norm
 
 __all__: list[str] = []
@@ -23,6 +23,13 @@ __all__: list[str] = []
 _SLogDet, _QR, _SVD = make("slogdet", ("sign", "logabsdet")), make("qr", ("Q", "R")), make("svd", ("U", "S", "V"))
 _LUUnpack = make("lu_unpack", ("P", "L", "U"))
 _TriangularSolve = make("triangular_solve", ("solution", "cloned_coefficient"))
+
+
+def _deprecate(call: str, instead: str) -> None:
+    name, _, of = call.partition("(")
+    warn_once(f"torch.{name} is deprecated in favor of torch.linalg.{instead.partition('(')[0]} and will be removed in a future "
+              f"PyTorch release.\ntorch.{name}({of}\nshould be replaced with\ntorch.linalg.{instead}")  # fmt: skip
+
 
 # --- products of tensors ------------------------------------------------------------------------------------------
 
@@ -71,7 +78,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     inner = math.prod(a.shape[each] for each in first)
     left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
     right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
-    return _mm(left, right).reshape(shape)
+    made = dot(left.reshape(inner), right.reshape(inner)) if math.prod(shape) == 1 else _mm(left, right)
+    return made.reshape(shape)
 
 
 @composite(out=True)
@@ -106,6 +114,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the cheapest order: :func:`torch.linalg.multi_dot`."""
     from ..linalg import multi_dot
 
+    _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
     given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
     for index, each in enumerate(given):
         if not isinstance(each, Tensor):
@@ -213,6 +222,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     from ..linalg.checks import check_square
     from ..linalg.decompositions import cholesky_of, refuse_indefinite
 
+    _deprecate("cholesky(A)", "cholesky(A)")
     check_square("cholesky", input)
     if input.dtype.category < dtypes.FLOATING:
         raise NotImplementedError(f"\"cholesky_cpu\" not implemented for '{input.dtype.legacy_name}'")
@@ -272,6 +282,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     """:func:`torch.linalg.qr`, reduced if ``some``, else complete."""
     from .. import linalg
 
+    _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
     return _QR(linalg.qr(input, "reduced" if some else "complete"))
 
 
@@ -316,6 +327,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
     That is ``Q input3`` or ``input3 Q``; with ``transpose``, ``Q^H`` takes the place of Q.
     """
+    from ..linalg.checks import check_floating
     from ..linalg.decompositions import reflect
 
     tau, other = input2, input3
@@ -327,6 +339,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
         raise RuntimeError(f"torch.ormqr: other.shape[{dim}] must be greater than or equal to tau.shape[-1]")
     if other.shape[dim] != input.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{dim}] must be equal to input.shape[-2]")
+    require_dtype("ormqr_cpu", input, "inexact")
+    check_floating("torch.ormqr", input, "ormqr_cpu")
     if left:
         return reflect(input, tau, other, adjoint=transpose)
     return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH  # a property
@@ -336,10 +350,11 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 
 @composite
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
     """``(LU, pivots)`` of :func:`torch.linalg.lu_factor`, and where asked for ``info`` instead of an error."""
     from .. import linalg
 
+    _deprecate("lu(A)", "lu_factor(A)")
     made = tuple(linalg.lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
     if out is None:
         return made
@@ -353,6 +368,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution of ``A X = input`` from the LU factorization of ``A``."""
     from .. import linalg
 
+    _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
     return linalg.lu_solve(LU_data, LU_pivots, input)
 
 
@@ -380,6 +396,7 @@ def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bo
     """The solution of ``A X = input`` (``A^T X = input`` if ``transpose``) for triangular ``A``, with a copy of ``A``."""
     from ..linalg import solve_triangular
 
+    _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
     for name, each in (("b", input), ("A", A)):
         if each.ndim < 2:
             raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} "
@@ -465,7 +482,8 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     from ..linalg import qr
     from .sampling import randn
 
-    Q: Tensor = qr(A @ randn(A.shape[-1], q, dtype=A.dtype, device=A.device)).Q
+    dtype = A.dtype if A.is_complex() or A.dtype in (dtypes.float16, dtypes.float64) else dtypes.float32
+    Q: Tensor = qr(A @ randn(A.shape[-1], q, dtype=dtype, device=A.device)).Q
     for _ in range(niter):
         Q = qr(A @ qr(A.mH @ Q).Q).Q
     return Q
@@ -489,7 +507,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 
 @composite(method=False)
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """About the ``q`` first principal components of the rows of ``A``, as ``(U, S, V)``; of centred columns if ``center``."""
     rows, columns = A.shape[-2:]
     if q is None:
@@ -568,7 +586,7 @@ def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
 
     rows, columns = A.shape
     if rows < columns:
-        return linalg.lstsq(A, input).solution, geqrf(A).a
+        return linalg.lstsq(A, input).solution, geqrf(A.detach()).a
     Q, R = linalg.qr(A, "complete")
     turned = Q.mH @ input
     solved = linalg.solve_triangular(R[:columns], turned[:columns], upper=True)

@@ -240,8 +240,8 @@ def _nll_loss_backward_forward(
 _nll_loss = op(
     "nll_loss", _nll_loss_forward, promote="accumulate", takes="floating",
     apart=("target",), public=False, method=False, out=False,
-    input=lambda F, g, target, weight, input_shape, reduction, ignore_index: F.nll_loss_backward(
-        g, target, weight, input_shape, reduction, ignore_index),
+    input=lambda F, g, input, target, weight, reduction, ignore_index: F.tied(F.nll_loss_backward(
+        g, target, weight, tuple(input.shape), reduction, ignore_index), input),
 )  # fmt: skip
 op(
     "nll_loss_backward", _nll_loss_backward_forward, promote="accumulate", apart=("target",), public=False, method=False,
@@ -346,7 +346,7 @@ def _batched_classes(
         made = loss(input, target, weight, reduction, ignore_index)
         return made if input._array.ndim == 2 else shown_as(made, "NllLoss2DBackward0")
     made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
-    return made.reshape(target.shape) if reduction == "none" else made  # type: ignore[no-any-return]  # ``loss`` is Any
+    return shown_as(made.reshape(target.shape), "NllLossBackward0") if reduction == "none" else made
 
 
 def nll_loss(
@@ -372,7 +372,7 @@ def cross_entropy(
     tensor(0.6931)
     """
     if input._array.shape == target._array.shape:
-        if target._kind.dtype.category < dtypes.FLOATING:
+        if target._kind.dtype.category != dtypes.FLOATING:
             raise RuntimeError("Expected floating point type for target with class probabilities, got "
                                f"{target.dtype.legacy_name}")  # fmt: skip
         if ignore_index >= 0:
@@ -399,10 +399,13 @@ def _cross_entropy_of_probabilities(
     weighted = log_softmax(input, dim) * target
     if weight is not None:
         weighted = weighted * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
-    losses = -weighted.sum(dim)
-    if reduction == "mean":
-        return losses.sum() / max(losses.numel(), 1)
-    return reduced(losses, reduction)
+    if reduction == "none":
+        return -weighted.sum(dim)
+    loss = -weighted.sum()
+    if reduction == "sum":
+        return loss
+    count = prod(length for each, length in enumerate(input.shape) if each != dim)
+    return shown_as(loss / max(count, 1), "DivBackward1")
 
 
 def _smoothed_cross_entropy(

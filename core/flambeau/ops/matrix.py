@@ -8,9 +8,12 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Number
 from ..autograd.node import shown_as
+from ..inplace import assign, check_writable, snapshot
 from ..op import RECORDED, composite, op
 from ..scalars import converted
+from ..settings import warn_of_old
 
 # ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
 
@@ -176,11 +179,21 @@ attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)`` in today's order."""
+    """The arguments of 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)``, and of the methods, in today's order."""
     if len(given) > 5:
         raise TypeError(f"{name}() takes 3 positional arguments but {len(given)} were given")
-    beta, input, *scale, first, second = given
+    warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")
+    (beta, input), (*scale, first, second) = reversed(given[:2]) if isinstance(given[0], Tensor) else given[:2], given[2:]
     return input, first, second, beta, scale[0] if scale else alpha
+
+
+def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse what cannot be expanded to ``shape``: a product is not expanded to what is added to it."""
+    given = input._array.shape
+    if given != shape and (len(given) > len(shape) or any(
+            n not in (1, size) for n, size in zip(reversed(given), reversed(shape), strict=False))):  # fmt: skip
+        raise RuntimeError(f"The expanded size of the tensor {list(shape)} must match the existing size {list(given)} at "
+                           "non-singleton dimensions.")  # fmt: skip
 
 
 def _add_product(
@@ -191,6 +204,7 @@ def _add_product(
     product = multiply(first, second)
     common = dtypes.promote_types(input.dtype, product.dtype)
     beta, alpha = converted(beta, common), converted(alpha, common)
+    check_expands(input, product._array.shape)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:  # what is in input, NaN included, must not matter
         return scaled
@@ -198,18 +212,19 @@ def _add_product(
 
 
 @composite(inplace=True, out=True, grad_fn="AddmmBackward0")
-def addmm(input: Any, mat1: Any, mat2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * input + alpha * mat1 @ mat2``."""
     if of_old:
         input, mat1, mat2, beta, alpha = _of_old("addmm", (input, mat1, mat2, *of_old), alpha)
     if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
         _check_inner(mat1, mat2)
+        check_expands(input, (mat1._array.shape[0], mat2._array.shape[1]))
         return _addmm(input, mat1, mat2)
     return _add_product(input, mm, mat1, mat2, beta, alpha)
 
 
 @composite(inplace=True, out=True, grad_fn="AddmvBackward0")
-def addmv(input: Any, mat: Any, vec: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * input + alpha * mat @ vec``."""
     if of_old:
         input, mat, vec, beta, alpha = _of_old("addmv", (input, mat, vec, *of_old), alpha)
@@ -217,7 +232,7 @@ def addmv(input: Any, mat: Any, vec: Any, *of_old: Any, beta: Any = 1, alpha: An
 
 
 @composite(inplace=True, out=True, grad_fn="AddrBackward0")
-def addr(input: Any, vec1: Any, vec2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if of_old:
         input, vec1, vec2, beta, alpha = _of_old("addr", (input, vec1, vec2, *of_old), alpha)
@@ -229,19 +244,29 @@ def addr(input: Any, vec1: Any, vec2: Any, *of_old: Any, beta: Any = 1, alpha: A
 
 
 @composite(inplace=True, out=True, grad_fn="BaddbmmBackward0")
-def baddbmm(input: Any, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * input + alpha * batch1 @ batch2``, batch by batch."""
     if of_old:
         input, batch1, batch2, beta, alpha = _of_old("baddbmm", (input, batch1, batch2, *of_old), alpha)
     return _add_product(input, bmm, batch1, batch2, beta, alpha)
 
 
-@composite(inplace=True, out=True, grad_fn="AddbmmBackward0")
-def addbmm(input: Any, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+@composite(out=True, grad_fn="AddbmmBackward0")
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2).sum(0)``."""
     if of_old:
         input, batch1, batch2, beta, alpha = _of_old("addbmm", (input, batch1, batch2, *of_old), alpha)
     return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
 
+
+def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """In-place form of :func:`addbmm`; ``self`` grows where it would be expanded."""
+    check_writable(self)
+    made = addbmm(snapshot(self), batch1, batch2, *of_old, beta=beta, alpha=alpha)
+    return assign(self if made._array.shape == self._array.shape else self.resize_(made.shape), made)
+
+
+_addbmm_.__name__ = "addbmm_"
+attach(addbmm_=_addbmm_)
 
 RECORDED.mm = _mm  # what derivative rules multiply are batches too

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Dims
 from ..creation import empty, frombuffer
 from ..dispatch import require_dtype
 from ..op import PUBLIC, composite
@@ -103,7 +104,7 @@ attach(dim_order=_dim_order)
 
 
 @composite(out=True)
-def hash_tensor(input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+def hash_tensor(input: Tensor, dim: Dims = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """A uint64 hash of all elements, or of those along ``dim``: the exclusive or of their bits, as 64-bit numbers.
 
     >>> import flambeau as torch

@@ -13,6 +13,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, alias
 from ..autograd.grad_mode import _grad, no_grad
+from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..dispatch import require_constant, require_dtype
 from ..op import PUBLIC, op
@@ -207,7 +208,8 @@ def instance_norm(
         _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
     shape = (-1, *(1,) * len(dims))
     weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
-    return _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+    made = _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+    return shown_as(made, "ViewBackward0")
 
 
 # --- layers and groups --------------------------------------------------------------------------------------------
@@ -228,7 +230,7 @@ def _check_layer(name: str, input: Tensor, shape: tuple[int, ...], **parameters:
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:  # fmt: skip
     """Normalize over the last dimensions, which have the shape ``normalized_shape`` (Ba et al. 2016, "Layer normalization").
@@ -270,7 +272,7 @@ def group_norm(
     return gathered(in_format_of(made.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
 
 
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if input.ndim < len(shape):

@@ -7,10 +7,12 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
-from ..dispatch import whole_numbers
+from ..dispatch import require_dtype, whole_numbers
 from ..op import PUBLIC, op
 from .joining import cat
+from .views import with_tied_gradient
 
 __all__ = ["constant_pad", "pad"]
 
@@ -121,10 +123,15 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     _check(input, pad, mode)
-    padded = _pad_by_what_is_inside(input, pad, mode)
-    padded = padded.clone() if padded is input else padded
-    name = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}.get(mode)
-    return padded if name is None else gathered(padded, f"{name}{len(pad) // 2}DBackward0", (input,))
+    if mode != "circular":
+        require_dtype(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{len(pad) // 2}d", input, "numbers")
+    inside = input if mode == "circular" else with_tied_gradient(input)
+    padded = _pad_by_what_is_inside(inside, pad, mode)
+    padded = padded.clone() if padded is inside else padded
+    if mode == "circular":
+        return shown_as(padded, "CopySlices")
+    name = "ReflectionPad" if mode == "reflect" else "ReplicationPad"
+    return gathered(padded, f"{name}{len(pad) // 2}DBackward0", (input,))
 
 
 def _pad_by_what_is_inside(input: Tensor, pad: Sequence[int], mode: str) -> Tensor:

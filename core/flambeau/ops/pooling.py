@@ -136,8 +136,8 @@ def _max_pool_record(n: int) -> Callable[..., Tensor]:
     return op(
         f"max_pool{n}d", _max_pool_forward, takes="real numbers", public=False, method=False, out=False,
         **_backward_name("MaxPool{}DWithIndicesBackward0", n),
-        input=lambda F, g, input, window_size, stride, padding, dilation, size: max_pool_backward(
-            F, g, input, window_size, stride, padding, dilation, size),
+        input=lambda F, g, input, window_size, stride, padding, dilation, size: F.tied(max_pool_backward(
+            F, g, input, window_size, stride, padding, dilation, size), input),
     )  # fmt: skip
 
 
@@ -300,8 +300,8 @@ def _avg_pool_record(n: int) -> Callable[..., Tensor]:
         f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate",
         takes="real numbers", public=False, method=False, out=False,
         **_backward_name("AvgPool{}DBackward0", n),
-        input=lambda F, g, input_shape, window_size, stride, padding, size, count_padding, divisor: F.avg_pool_backward(
-            g, tuple(input_shape[2:]), window_size, stride, padding, size, count_padding, divisor),
+        input=lambda F, g, input, window_size, stride, padding, size, count_padding, divisor: F.tied(F.avg_pool_backward(
+            g, tuple(input.shape[2:]), window_size, stride, padding, size, count_padding, divisor), input),
     )  # fmt: skip
 
 

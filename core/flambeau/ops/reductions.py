@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..arguments import Dims, Number
 from ..autograd.node import shown_as
 from ..dispatch import refusing
 from ..op import OPS, composite, op, result_type
@@ -66,7 +67,7 @@ _mean = op(
 
 
 @composite(out=True)
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements, or over the dimensions ``dim``.
 
     Raises:
@@ -132,7 +133,7 @@ def _one_dim(name: str, input: Tensor, dim: Any) -> int:
 
 
 @composite(out=True)
-def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of all elements, or over one dimension; integers are multiplied in int64."""
     return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)
 
@@ -323,7 +324,9 @@ def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, corre
 _var = op("var", _variance_forward, promote="real_accumulate", public=False, method=False, input=_variance_grad)
 
 
-def _variance_arguments(input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Any, float, bool]:
+def _variance_arguments(
+    name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> tuple[Any, float, bool]:
     if isinstance(dim, bool):  # var(input, unbiased)
         dim, unbiased = None, dim
     if input.dtype.category < dtypes.FLOATING:
@@ -335,22 +338,28 @@ def _variance_arguments(input: Tensor, dim: Any, unbiased: Any, keepdim: bool, c
     if input.numel() and _divisor(input.shape, dim, correction) <= 0:
         import warnings
 
-        warnings.warn("std(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
-                      "numel divided by output numel).", stacklevel=4)  # fmt: skip
+        warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                      "(input numel divided by output numel).", stacklevel=4)  # fmt: skip
     return dim, correction, keepdim
 
 
 @composite(out=True)
-def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+def var(
+    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Tensor:  # fmt: skip
     """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
-    dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
+    dim, correction, keepdim = _variance_arguments("var", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim)
 
 
 @composite(out=True)
-def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+def std(
+    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Tensor:  # fmt: skip
     """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
-    return _std(input, *_variance_arguments(input, dim, unbiased, keepdim, correction))
+    return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
 
 
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
@@ -365,16 +374,22 @@ _std = op(
 
 
 @composite(method=False, grad_fn="VarMeanBackward0")
-def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def var_mean(
+    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Any:  # fmt: skip
     """The variance and the mean."""
-    dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
+    dim, correction, keepdim = _variance_arguments("var_mean", input, dim, unbiased, keepdim, correction)
     return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
 
 @composite(method=False, grad_fn="StdMeanBackward0")
-def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def std_mean(
+    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Any:  # fmt: skip
     """The standard deviation and the mean."""
-    dim, correction, keepdim = _variance_arguments(input, dim, unbiased, keepdim, correction)
+    dim, correction, keepdim = _variance_arguments("std_mean", input, dim, unbiased, keepdim, correction)
     return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
 
 
@@ -410,10 +425,12 @@ _cumprod = op(
 
 
 def _running(name: str, record: Callable[..., Tensor]) -> Any:
-    def function(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    def function(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         if not input.ndim:
             wrap_dim(dim, 0)
             return record(input.reshape(1), 0, dtype=dtype).reshape(())
+        if dtype is dtypes.bool_ and input.numel():
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         return record(input, wrap_dim(dim, input.ndim), dtype=dtype)
 
     function.__name__ = function.__qualname__ = name
@@ -447,10 +464,10 @@ _logsumexp = op(
 
 
 @composite(out=True)
-def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, without overflow."""
     if not input.ndim:
-        return _logsumexp(input.reshape(1), 0, False)
+        return _logsumexp(input.reshape(1), reduced_dims(dim, 1), False)
     return _logsumexp(input, dim, keepdim)
 
 

@@ -10,6 +10,7 @@ from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype
 from ..op import composite, op
+from ..settings import warn_once
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, out_of_range, scatter_add
 from .standard import look, overwrite
 from .views import diagonal, wrap_dim
@@ -74,6 +75,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     _check_scatter(input, dim, index, src)
     if reduce is None:
         return shown_as(_scatter(input, src, index, dim), f"ScatterBackward{int(of_number)}")
+    if not of_number:
+        warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+                  "release. Use torch.scatter_reduce instead for more reduction options.")  # fmt: skip
     if reduce == "add":
         return _scatter_add(input, src, index, dim)
     if reduce == "multiply":
@@ -99,8 +103,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if reduce in ("amax", "amin"):
-        require_dtype(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "real")
+    if reduce in ("amax", "amin", "mean"):
+        require_dtype(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "numbers" if reduce == "mean" else "real")
     dim = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return scatter_reduce(
@@ -292,6 +296,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     """``index_add`` by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     dim = _check_source("index_reduce", input, dim, index, source)
     require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
     if not input.ndim:
@@ -407,7 +412,9 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @composite(out=True, grad_fn="SliceScatterBackward0")
-def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input[start:end:step]`` along ``dim``."""
     index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
     return _with_part(input, src, lambda t: t[index], "slice")

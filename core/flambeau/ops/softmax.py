@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.unfolding import gathered
 from ..op import composite, op
 from .formula import formula
 from .views import wrap_dim
@@ -58,7 +60,7 @@ def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, i
 
 
 @composite(out=True)
-def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``exp(input)``, scaled to sum to 1 along ``dim``.
 
     >>> import flambeau as torch
@@ -66,11 +68,15 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     tensor([0.5000, 0.5000])
     """
     input, dim = _prepared("softmax", input, dim, dtype)
-    return _softmax(input, dim) if input._array.ndim else _softmax(input.reshape(1), 0).reshape(())
+    return _softmax(input, dim) if input._array.ndim else _of_a_number(_softmax, input, "SoftmaxBackward0")
 
 
 @composite(out=True)
-def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """The logarithm of the softmax along ``dim``, computed without overflow."""
     input, dim = _prepared("log_softmax", input, dim, dtype)
-    return _log_softmax(input, dim) if input._array.ndim else _log_softmax(input.reshape(1), 0).reshape(())
+    return _log_softmax(input, dim) if input._array.ndim else _of_a_number(_log_softmax, input, "LogSoftmaxBackward0")
+
+
+def _of_a_number(function: Callable[..., Tensor], input: Tensor, name: str) -> Tensor:
+    return gathered(function(input.reshape(1), 0).reshape(()), name, (input,))

@@ -36,7 +36,7 @@ def _named(name: str, values: Tensor, indices: Tensor) -> Any:
 
 
 @composite(out=True)
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
     """The elements in order along ``dim``, and where they were.
 
     >>> import flambeau as torch

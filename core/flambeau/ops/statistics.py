@@ -7,10 +7,12 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..arguments import Dims, Number
 from ..batching.loops import one_by_one
 from ..dispatch import require_dtype, require_tensors
 from ..op import composite, op
 from ..return_types import make
+from ..scalars import converted
 from .blocks import unravel_index
 from .comparison import where
 from .elementary import logaddexp_forward
@@ -22,7 +24,7 @@ from .views import wrap_dim
 
 
 @composite(out=True, grad_fn="NansumBackward0")
-def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     if input.dtype.category == dtypes.COMPLEX:
         raise RuntimeError("nansum on CPU does not support complex inputs")
@@ -32,7 +34,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 @composite(out=True)
-def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.legacy_name}")
@@ -57,6 +59,9 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
 @composite(out=True, grad_fn="AminmaxBackward0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or of each slice over ``dim``."""
+    if input.is_complex() and dim is not None and not input.ndim:
+        raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy_name}")
+    require_dtype("aminmax_cpu", input, "real")
     dims: Any = () if dim is None or not input.ndim else dim
     return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
@@ -115,6 +120,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal parts of ``[min, max]`` (of the data's range if both are 0)."""
+    min, max = (converted(float(each), input.dtype) for each in (min, max))
     require_dtype("histogram_cpu", input, "floating")
     flat = input.detach().reshape(-1)
     if min == max == 0 and flat.numel():
@@ -248,13 +254,13 @@ def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
 
 
 @composite(out=True)
-def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def quantile(input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The ``q``-quantiles: of all elements or over ``dim``; several ``q`` come as the first dimension."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
 
 @composite(out=True)
-def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def nanquantile(input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The ``q``-quantiles of the elements that are not NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip_nan=True)
 
@@ -317,7 +323,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 @composite(out=True)
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def norm(input: Tensor, p: Any = "fro", dim: Dims | None = None, keepdim: bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
     """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     if dtype is not None:
         input = input.to(dtype)
@@ -389,7 +395,7 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
 
 
 @composite(method=False, aliases=("trapz",))
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
     _refuse_bool("trapezoid", y, x)
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
@@ -397,7 +403,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 
 
 @composite(method=False)
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
     _refuse_bool("cumulative_trapezoid", y, x)
     after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)

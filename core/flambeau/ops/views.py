@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import index as whole
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Dims
 from ..autograd.node import shown_as
 from ..declared import missing
 from ..op import composite, op
+from ..settings import warn_once
 from .standard import look, overwrite, put
 
 __all__ = ["as_shape", "inferred_shape", "wrap_dim"]
@@ -363,19 +366,42 @@ def t(input: Tensor) -> Tensor:
 
 
 def _reversed_dims(self: Tensor) -> Tensor:
-    return _permuted(self, tuple(range(self._array.ndim))[::-1])
+    ndim = self._array.ndim
+    if not ndim:
+        _warn_of_number("T")
+    elif ndim != 2:
+        warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
+                  "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                  "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.")  # fmt: skip
+    return _permuted(self, tuple(range(ndim))[::-1])
 
 
-def _matrix_transpose(self: Tensor) -> Tensor:
-    if self._array.ndim < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self._array.ndim}-D tensor.")
+def _warn_of_number(name: str) -> None:
+    warn_once(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.")
+
+
+def _matrix_transpose(self: Tensor, name: str = "mT") -> Tensor:
+    ndim = self._array.ndim
+    if ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    if not ndim:
+        _warn_of_number(name)
+        return _permuted(self, ())
     return transpose(self, -2, -1)
+
+
+def _transposed_conjugate(self: Tensor) -> Tensor:
+    ndim = self._array.ndim
+    if ndim not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{more}")
+    return _matrix_transpose(self, "H").conj()
 
 
 attach(T=property(_reversed_dims))
 attach(mT=property(_matrix_transpose))
-attach(H=property(lambda self: _t(self).conj()))
-attach(mH=property(lambda self: _matrix_transpose(self).conj()))
+attach(H=property(_transposed_conjugate))
+attach(mH=property(lambda self: _matrix_transpose(self, "mH").conj()))
 
 
 @composite
@@ -385,7 +411,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 
 @composite(aliases=("moveaxis",))
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
     ndim = input._array.ndim
     source = [wrap_dim(each, ndim) for each in (source if isinstance(source, (tuple, list)) else (source,))]
@@ -420,13 +446,13 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 @composite
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """``length`` slices of dimension ``dim`` from ``start`` on; a view."""
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.ndim or start.dtype.category != dtypes.INTEGER):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    dim, start = wrap_dim(dim, input._array.ndim), int(start)
+    dim, start = wrap_dim(dim, input._array.ndim), whole(start)
     size = input._array.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -454,20 +480,22 @@ _split = op(
 
 
 @composite
-def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Tensor, ...]:
+def split(
+    tensor: Tensor, split_size_or_sections: Dims | None = None, dim: int = 0, *, split_size: Dims | None = None
+) -> tuple[Tensor, ...]:
     """Views of consecutive slices of ``dim``: of a given size each (the last may be smaller), or of the sizes listed."""
-    sections = split_size if split_size_or_sections is None else split_size_or_sections
+    sections: Any = split_size if split_size_or_sections is None else split_size_or_sections
     if not tensor._array.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = wrap_dim(dim, tensor._array.ndim)
     length = tensor._array.shape[dim]
     if isinstance(sections, (tuple, list)):
-        sizes = tuple(int(each) for each in sections)
+        sizes = tuple(map(whole, sections))
         if sum(sizes) != length or min(sizes, default=0) < 0:
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={list(sizes)}")  # fmt: skip
     else:
-        step = int(sections)
+        step = whole(sections)
         if step < 0 or (step == 0 and length):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
         sizes = tuple(min(step, length - start) for start in range(0, length, max(step, 1))) or (0,)
@@ -663,7 +691,7 @@ op(
 def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all windows of length ``size``, ``step`` apart, along a dimension; they become the last one."""
     if not self.ndim:
-        return _unfold_method(self.reshape(1), 0, size, step).reshape(size)
+        return _unfold_method(self.reshape(1), wrap_dim(dimension, 0), size, step).reshape(size)
     dim = wrap_dim(dimension, self.ndim)
     if size > self.shape[dim]:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")

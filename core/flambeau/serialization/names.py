@@ -131,8 +131,8 @@ def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
     name = thing.__qualname__
     root, *path = face(thing.__module__, "flambeau").split(".")
     root = _TORCH_ROOTS.get(root, root)
-    for length in range(len(path)):  # PyTorch may define it in another module, but has it where it is public
-        module = ".".join([root, *path[:length]])
+    above = [".".join([root, *path[:length]]) for length in range(len(path))]
+    for module in (*above, "torch.nn.functional"):  # PyTorch may define it in another module, but has it where it is public
         if _find(module, name) is thing:
             return module, name
     return ".".join([root, *path]), name
@@ -159,7 +159,7 @@ def public(module: str, name: str) -> Any:
     Raises:
         AttributeError: flambeau has nothing of that name.
     """
-    above = module
+    above = "torch.nn.functional" if module == "torch._C._nn" else module
     while above:
         found = _find(above, name)
         if found is not None:

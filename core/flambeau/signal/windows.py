@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..creation import arange, ones
+from ..creation import _finish, arange, ones
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
@@ -38,7 +38,7 @@ def _window(
         made = ones(M, dtype=dtype, device=device)
     else:
         made = shape(arange(M, dtype=dtypes.float64, device=device), M - 1 if sym else M).to(dtype)
-    return made.requires_grad_(requires_grad)
+    return _finish(made, requires_grad)
 
 
 

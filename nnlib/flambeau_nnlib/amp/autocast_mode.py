@@ -206,7 +206,7 @@ def _casting() -> Iterator[None]:
 
 
 class _CastingMode(torch.overrides.TorchFunctionMode):
-    sees_methods = False  # what they are made of is to be cast
+    sees_methods = frozenset().union(*POLICIES.values())  # what others are made of is to be cast
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple = (), kwargs: dict | None = None

@@ -13,9 +13,9 @@ from . import autocast_mode, grad_scaler
 __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
 
 
-def _deprecate(name: str, instead: str) -> None:
+def deprecate(device_type: str, name: str, instead: str) -> None:
     warnings.warn(
-        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
+        f"`torch.{device_type}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
         FutureWarning,
         stacklevel=3,
     )
@@ -32,7 +32,7 @@ class autocast(autocast_mode.autocast):
     def __init__(
         self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True
     ) -> None:
-        _deprecate("autocast", "autocast('cuda', args...)")
+        deprecate("cuda", "autocast", "autocast('cuda', args...)")
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
@@ -47,17 +47,17 @@ class GradScaler(grad_scaler.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        _deprecate("GradScaler", "GradScaler('cuda', args...)")
+        deprecate("cuda", "GradScaler", "GradScaler('cuda', args...)")
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
 def custom_fwd(fwd: Callable | None = None, *, cast_inputs: torch.dtype | None = None) -> Any:
     """``torch.amp.custom_fwd(..., device_type="cuda")``."""
-    _deprecate("custom_fwd", "custom_fwd(args..., device_type='cuda')")
+    deprecate("cuda", "custom_fwd", "custom_fwd(args..., device_type='cuda')")
     return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Callable) -> Any:
     """``torch.amp.custom_bwd(..., device_type="cuda")``."""
-    _deprecate("custom_bwd", "custom_bwd(args..., device_type='cuda')")
+    deprecate("cuda", "custom_bwd", "custom_bwd(args..., device_type='cuda')")
     return autocast_mode.custom_bwd(bwd, device_type="cuda")

@@ -19,7 +19,7 @@ def _names(text: str) -> frozenset[str]:
 
 _PRODUCTS = _names("""
     addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d inner linalg_multi_dot linalg_vecdot linear matmul mm multi_head_attention_forward prelu
+    conv_transpose3d linalg_multi_dot linalg_vecdot linear matmul mm multi_head_attention_forward prelu
     scaled_dot_product_attention
 """)
 
@@ -36,7 +36,7 @@ _CPU_FLOAT32 = _LOSSES | _names("""
     geqrf grid_sample grid_sampler inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
     linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex
     linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-    linalg_tensorsolve local_response_norm lp_pool3d lu_solve max_pool3d max_unpool1d
+    linalg_tensorsolve local_response_norm lp_pool3d lu lu_solve max_pool3d max_unpool1d
     max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar
     prod qr quantile stft svd trace triangular_solve view_as_complex
 """)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 import pytest
-from flambeau_jax.compiled import Compiled
+from flambeau_jax.compiled import PROGRAMS, Compiled, Programs
 
 import flambeau as torch
 from flambeau.conformance import FAMILIES, run
@@ -18,10 +18,23 @@ from flambeau.conformance import FAMILIES, run
 def test_conformance(family):
     """XLA compiles for every shape: this takes a while, and little of it the next time."""
     (found,) = run("jax", [family])
+    PROGRAMS.forget()  # each family has shapes of its own
+    jax.clear_caches()
     assert not found.failures, "\n".join(found.failures)
 
 
 # --- compilation ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 8, 9, 30])
+def test_the_programs_used_last_are_kept(count):
+    programs = Programs(4)
+    for number in range(count):
+        programs.put(number, str(number))
+    assert [programs.get(number) for number in range(count)[-4:]] == [str(number) for number in range(count)[-4:]]
+    assert len(programs.young) + len(programs.old) <= 8 and programs.get(count - 9) is None
+    programs.forget()
+    assert programs.get(count - 1) is None
 
 
 def counted(forward):

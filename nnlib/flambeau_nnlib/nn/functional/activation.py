@@ -170,6 +170,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
     ``tau`` is the temperature; with ``hard`` the sample is one-hot, with the gradient of the relaxed one.
     """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     noise = -torch.empty_like(logits).exponential_().log()
     relaxed = ((logits + noise) / tau).softmax(dim)
     if not hard:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.autograd.unfolding import gathered
 from flambeau.ops.attention import attention, fused_attention, has_fused_attention, learns_nothing
 from flambeau.ops.linear import linear
 
@@ -45,7 +46,7 @@ def scaled_dot_product_attention(
     plain = not (attn_mask is not None or is_causal or dropout_p or enable_gqa)
     if plain and learns_nothing(query, key, value) and _fit(query.shape, key.shape, value.shape):
         return attention(query, key, value, scale)
-    dtype = query.dtype
+    dtype, given = query.dtype, (query, key, value)
     if dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
@@ -60,7 +61,16 @@ def scaled_dot_product_attention(
         weights = scores.softmax(-1)
     else:
         weights = _masked_softmax(scores, attn_mask)
-    return ((torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value).to(dtype)
+    made = ((torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value).to(dtype)
+    if dropout_p or (attn_mask is not None and attn_mask.requires_grad) or not _are_one_operation(*given):
+        return made
+    return gathered(made, "ScaledDotProductFlashAttentionForCpuBackward0", given)
+
+
+def _are_one_operation(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether PyTorch computes the attention of these in one operation."""
+    one_size = query.shape[-1] == key.shape[-1] == value.shape[-1]
+    return query.dim() == key.dim() == value.dim() == 4 and one_size and 0 not in (*query.shape, *key.shape)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:

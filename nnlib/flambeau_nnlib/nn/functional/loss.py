@@ -265,9 +265,14 @@ def linear_cross_entropy(
     if input.shape[-1] != linear_weight.shape[-1]:
         raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), got "
                            f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively")  # fmt: skip
-    if ignore_index is not None and target.is_floating_point():
-        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     outputs = linear_weight.shape[:-1]
+    if linear_bias is not None and linear_bias.shape != outputs:
+        raise RuntimeError(f"expected linear_bias shape {tuple(outputs)}, got {tuple(linear_bias.shape)}")
+    if ignore_index is not None and target.shape == (*input.shape[:-1], *outputs):
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    if options is not None and reduction in ("none", "mean", "sum") and not label_smoothing and len(outputs) == 1 and (
+            target.dtype is torch.int64):  # fmt: skip
+        options.for_input(input)
     flat = linear_weight.flatten(0, -2)
     logits = linear(input, flat, None if linear_bias is None else linear_bias.flatten())
     if len(outputs) > 1:

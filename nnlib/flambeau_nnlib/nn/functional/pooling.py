@@ -250,7 +250,8 @@ def _unpool(
     ops.check_places(indices, size)
     lead = input.shape[:-n]
     made = input.new_zeros(*lead, count).scatter(-1, indices.flatten(-n), input.flatten(-n))
-    return gathered(in_format_of(made.reshape(*lead, *size), input), f"MaxUnpool{n}DBackward0", (input,))
+    name = "SqueezeBackward1" if n == 1 else f"MaxUnpool{n}DBackward0"
+    return gathered(in_format_of(made.reshape(*lead, *size), input), name, (input,))
 
 
 def max_unpool1d(

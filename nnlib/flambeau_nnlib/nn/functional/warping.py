@@ -11,6 +11,7 @@ import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd.unfolding import gathered
 from flambeau.dispatch import require_dtype
+from flambeau.ops.views import tied, with_tied_gradient
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -98,7 +99,7 @@ def _sample(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_cor
         return _sample_cubic(input, places, padding_mode, align_corners)
     places = [_brought_inside(x, length, padding_mode, align_corners) for x, length in zip(places, space, strict=True)]
     if mode == "nearest":
-        return _gathered(input, [x.round() for x in places])
+        return tied(_gathered(with_tied_gradient(input), [x.round() for x in places]), with_tied_gradient(grid))
     lows = [x.detach().floor() for x in places]
     total: Tensor | None = None
     for corner in itertools.product((0, 1), repeat=len(space)):

@@ -53,6 +53,10 @@ class LinearCrossEntropyOptions:
                 f"got {self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically."
             )
 
+    def for_input(self, input: Tensor) -> LinearCrossEntropyOptions:
+        """With the dtype of `input` where none is chosen; ValueError where that cannot be accumulated in."""
+        return self if self.acc_dtype is not None else dataclasses.replace(self, acc_dtype=input.dtype)
+
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """`CrossEntropyLoss` of a `Linear` layer's output, without keeping the output of all rows at once.

@@ -213,6 +213,14 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def __getstate__(self) -> dict[str, Any]:
+        names = sum(self._all_weights, [])
+        weights = [getattr(self, name) for name in names]
+        return super().__getstate__() | {"_flat_weights_names": names, "_flat_weights": weights}  # for PyTorch to read
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: value for name, value in state.items() if not name.startswith("_flat_weight")})
+
     def flatten_parameters(self) -> None:
         """For programs that call it: weights need no particular layout in memory here."""
 

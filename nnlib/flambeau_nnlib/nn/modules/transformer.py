@@ -281,6 +281,8 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = as_activation(activation)
+        # 1, 2 or 0 for any other: for PyTorch to read in a file
+        self.activation_relu_or_gelu = 1 if _is(self.activation, F.relu, ReLU) else 2 if _is(self.activation, F.gelu, GELU) else 0
 
     def forward(
         self,
@@ -415,6 +417,10 @@ class TransformerDecoderLayer(Module):
 
 def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
+
+
+def _is(activation: Callable[[Tensor], Tensor], function: Callable, layer: type) -> bool:
+    return activation is function or isinstance(activation, layer)
 
 
 def as_activation(activation: Activation) -> Callable[[Tensor], Tensor]:

@@ -17,18 +17,18 @@ def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Sequ
     """The tensor on each of ``devices``, or written into the tensors of ``out``.
 
     Raises:
-        RuntimeError: not exactly one of ``devices`` and ``out`` is given.
+        RuntimeError: not exactly one of ``devices`` and ``out`` is given, or there are no devices.
     """
     if (devices is None) == (out is None):
         raise RuntimeError(f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}")
     if out is not None:
         return tuple(_write(each, tensor) for each in out)
-    return tuple(copies[0] for copies in broadcast_coalesced([tensor], devices or ()))
+    return tuple(copies[0] for copies in broadcast_coalesced([tensor], devices))  # type: ignore[arg-type]  # not None, see above
 
 
 def broadcast_coalesced(tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760) -> list[list[Tensor]]:
     """For each device, all of the tensors."""
-    places = as_devices(devices)
+    places = _receivers(devices, "broadcast")
     return collectives(places[0]).broadcast([each.detach() for each in tensors], places)  # type: ignore[no-any-return]
 
 
@@ -60,10 +60,11 @@ def scatter(
     """A part of the tensor on each of ``devices``, of ``chunk_sizes`` along ``dim``, or written into the tensors of ``out``.
 
     Raises:
-        RuntimeError: the sizes do not add up, or ``out`` is given together with ``devices`` or ``chunk_sizes``.
+        RuntimeError: the sizes do not add up, there are no devices, or ``out`` is given together with ``devices`` or
+            ``chunk_sizes``.
     """
     if out is None:
-        places = as_devices(devices if devices is not None else ())
+        places = _receivers(devices, "scatter")
         return tuple(collectives(places[0]).scatter(tensor.detach(), places, chunk_sizes, dim))
     for name, given in (("devices", devices), ("chunk_sizes", chunk_sizes)):
         if given is not None:
@@ -74,11 +75,19 @@ def scatter(
 
 def gather(tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Tensors of several devices joined along ``dim``, on ``destination`` or in ``out``."""
+    if not tensors:
+        raise RuntimeError("Expected at least one tensor to gather from")
     if out is not None and destination is not None:
         raise RuntimeError(f"'destination' must not be specified when 'out' is specified, but got destination={destination}")
     place = out.device if out is not None else tensors[0].device if destination is None else as_device(destination)
     joined = collectives(tensors[0].device).gather([each.detach() for each in tensors], place, dim)
     return joined if out is None else _write(out, joined)
+
+
+def _receivers(devices: Sequence[Any] | None, action: str) -> list[torch.device]:
+    if not devices:
+        raise RuntimeError(f"Expected at least one device to {action} to")
+    return as_devices(devices)
 
 
 def _write(target: Tensor, source: Tensor) -> Tensor:

@@ -34,7 +34,7 @@ class _New:
             make = getattr(numpy, name)
 
             def found(*args: Any, **kwargs: Any) -> Any:
-                return jax.device_put(make(*args, **kwargs))
+                return jnp.asarray(make(*args, **kwargs))
 
         setattr(self, name, found)
         return found
@@ -64,7 +64,7 @@ class JaxBackend(Backend):
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
         if isinstance(data, jax.Array):
             return data if raw_dtype in (None, data.dtype) else self.astype(data, raw_dtype)
-        return jax.device_put(numpy.array(data, dtype=raw_dtype))  # a copy: JAX may keep the memory that it is given
+        return jnp.asarray(numpy.array(data, dtype=raw_dtype))  # a copy: JAX may keep the memory that it is given
 
     def wrap(self, array: Any) -> Any:
         return self.asarray(array)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy
 
-__all__ = ["Compiled"]
+__all__ = ["PROGRAMS", "Compiled", "Programs"]
 
 _NEEDS_VALUES = (  # the function looks into an array, or at a number, so that it cannot be traced
     jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError,
@@ -64,6 +64,38 @@ def _are_few(traced: Iterable[Any]) -> bool:
     return sum([getattr(each, "size", 1) for each in traced]) <= _FEW
 
 
+class Programs:
+    """The programs used last, ``most`` of them at least: shapes that are new all the time do not fill the memory.
+
+    A program that is forgotten is loaded from JAX's folder of compiled programs when it is needed again.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of them all."""
+        self.young: dict[Any, Callable[..., Any]] = {}
+        self.old: dict[Any, Callable[..., Any]] = {}  # as many, of those that have not been used since these were young
+
+    def get(self, key: Any) -> Callable[..., Any] | None:
+        program = self.young.get(key)
+        if program is None:
+            program = self.old.pop(key, None)
+            if program is not None:
+                self.put(key, program)
+        return program
+
+    def put(self, key: Any, program: Callable[..., Any]) -> None:
+        if len(self.young) >= self.most:
+            self.old, self.young = self.young, {}
+        self.young[key] = program
+
+
+PROGRAMS = Programs(2048)
+
+
 class Compiled:
     """A function that is compiled once for each combination of shapes, dtypes and parameters.
 
@@ -76,7 +108,6 @@ class Compiled:
         self.name = name
         self.function = function
         self.is_traced: Callable[[type], bool] | None = _is_array_or_number
-        self.programs: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         is_traced = self.is_traced
@@ -97,11 +128,12 @@ class Compiled:
                 fixed.append(_Slice(each.start, each.stop, each.step) if type(each) is slice else each)
         if any(isinstance(each, jax.core.Tracer) for each in traced):
             return self.function(*given, **kwargs)  # a part of a program
-        key = structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # types, because True == 1 == 1.0
-        program = self.programs.get(key)
+        key = self, structure, tuple(map(type, leaves)), tuple(fixed), tuple(kinds)  # types, because True == 1 == 1.0
+        program = PROGRAMS.get(key)
         if program is None:
             try:
-                program = self.programs[key] = self._compile(fixed, structure, traced)
+                program = self._compile(fixed, structure, traced)
+                PROGRAMS.put(key, program)
             except _NEEDS_VALUES:
                 numbers = any(isinstance(each, (float, complex)) for each in traced)
                 self.is_traced = _is_array if numbers and is_traced is _is_array_or_number else None

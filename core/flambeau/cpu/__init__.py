@@ -1,0 +1,115 @@
+"""``torch.cpu``: what ``torch.cuda`` has, for programs that are written for any device.  Nothing has to be waited for here.
+
+>>> import flambeau as torch
+>>> torch.cpu.is_available(), torch.cpu.current_device()
+(True, 'cpu')
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import backend as backends
+
+__all__ = [
+    "Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
+    "set_device", "stream", "synchronize",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "amp":
+        return import_module("flambeau.cpu.amp")
+    raise AttributeError(f"module 'flambeau.cpu' has no attribute '{name}'")
+
+
+class Stream:
+    """A queue of work, in which nothing ever waits."""
+
+    def __init__(self, priority: int = -1) -> None:
+        pass
+
+    def wait_stream(self, stream: Any) -> None:
+        """Let this stream wait for another."""
+
+    def record_event(self) -> None:
+        """Put an event at the end of the queue."""
+
+    def wait_event(self, event: Any) -> None:
+        """Let this stream wait for an event."""
+
+
+class Event:
+    """A mark in a stream, that has always been reached."""
+
+    def query(self) -> bool:
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Put the event at the end of a stream's queue."""
+
+    def synchronize(self) -> None:
+        """Wait until it has been reached."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Let a stream wait for it."""
+
+
+_current = Stream()
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream of the innermost :class:`StreamContext`."""
+    return _current
+
+
+class StreamContext:
+    """A region in which another stream is the current one; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._before = _current
+
+    def __enter__(self) -> None:
+        global _current
+        self._before = _current
+        _current = self._before if self.stream is None else self.stream
+
+    def __exit__(self, *exc_info: object) -> None:
+        global _current
+        _current = self._before
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A :class:`StreamContext` for ``stream``."""
+    return StreamContext(stream)
+
+
+def is_available() -> bool:
+    """True: there is always a CPU."""
+    return True
+
+
+def is_initialized() -> bool:
+    """True."""
+    return True
+
+
+def device_count() -> int:
+    """How many CPU devices there are: 1, unless ``FLAMBEAU_CPU_DEVICES`` says otherwise."""
+    return backends.for_device_type("cpu").device_count()
+
+
+def current_device() -> str:
+    """``"cpu"``."""
+    return "cpu"
+
+
+def set_device(device: Any) -> None:
+    """Change nothing: there is no current device among CPUs."""
+
+
+def synchronize(device: Any = None) -> None:
+    """Return at once: an operation on the CPU is done when it returns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -139,3 +140,43 @@ def test_only_one_element_is_a_number(convert):
 def test_out_is_no_expanded_tensor():
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         torch.add(X, 1, out=torch.ones(1).as_strided((3,), (0,)))
+
+
+# --- types that parameters are declared with ----------------------------------------------------------------------
+
+WRONG_TYPES = [
+    ("int, not bool", lambda: torch.diff(X, n=True)),
+    ("int, not float", lambda: X.diff(1.5)),
+    ("int, not str", lambda: torch.narrow(X, 0, "a", 1)),
+    ("bool, not int", lambda: torch.argsort(X, stable=1)),
+    ("bool, not int", lambda: X.sum(0, keepdim=1)),
+    ("bool, not str", lambda: torch.ones(2, requires_grad="yes")),
+    ("str, not int", lambda: X.scatter_reduce(0, torch.tensor([0]), X, 1)),
+    ("Number, not list", lambda: torch.addcmul(X, X, X, value=[1])),
+    ("Number, not Tensor", lambda: torch.addmm(X, X[None], X[:, None], alpha=X)),
+    ("torch.dtype, not str", lambda: X.softmax(0, "float32")),
+    ("torch.memory_format, not str", lambda: X.contiguous(memory_format="channels_last")),
+    ("tuple of ints, not str", lambda: X.var("a")),
+    ("tuple of ints, not str", lambda: torch.fft.fftn(X, s="a")),
+    ("tuple of Tensors, not Tensor", lambda: torch.hstack(X)),
+    ("Tensor, not str", lambda: X.masked_fill("a", 0)),
+    ("expected Tensor as element 1 in argument 0, but got int", lambda: torch.broadcast_tensors(X, 1)),
+    ("expected Tensor as element 0 in argument 0, but got str", lambda: torch.stack(["a"])),
+    ("expected Tensor as element 1 in argument 1, but got NoneType", lambda: torch.einsum("i,i", X, None)),
+]
+
+
+@pytest.mark.parametrize(("words", "call"), WRONG_TYPES)
+def test_wrong_types_are_named(words, call):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+@pytest.mark.parametrize("one", [1, np.int64(1), torch.tensor(1), np.array(1)[()]])
+def test_whole_numbers_of_any_library(one):
+    assert torch.diff(X, n=one).tolist() == [1, 1] and torch.narrow(X, 0, one, one).tolist() == [2]
+
+
+@pytest.mark.parametrize("two", [2, 2.0, np.float32(2), np.float64(2), torch.tensor(2), torch.tensor(2.0)])
+def test_numbers_of_any_library(two):
+    assert torch.addcmul(X, X, X, value=two).tolist() == [3, 10, 21]

@@ -164,6 +164,8 @@ def test_work_goes_to_the_device_of_its_tensors() -> None:
                 assert torch.cuda.current_device() == 0
             assert a.device.index == 1 == torch.cuda.current_device()
         assert torch.ones(1).cuda().device.index == 0
+        assert torch.device(1) == torch.ones(1).to(1).device == torch.ones(1).cuda(1).device == torch.device("cuda:1")
+        raises(RuntimeError, "must be cuda device", lambda: torch.ones(1).cuda("cpu"))
         raises(RuntimeError, "invalid device ordinal 7", lambda: torch.zeros(1, device="cuda:7"))
         raises(RuntimeError, "invalid device ordinal 7", lambda: torch.cuda.set_device(7))
     """)
@@ -278,6 +280,8 @@ def test_properties_and_old_names() -> None:
         assert isinstance(x, torch.cuda.FloatTensor) and x.type() == "torch.cuda.FloatTensor"
         assert torch.ones(1).type(torch.cuda.LongTensor).device.type == "cuda"
         assert torch.cuda.FloatStorage(3).device.type == "cuda"
+        assert torch.ones(1).untyped_storage().cuda(1).device.index == 1 and torch.cuda.FloatStorage(3).cpu().device.type == "cpu"
+        raises(RuntimeError, "invalid device ordinal 7", lambda: torch.random.fork_rng(devices=[7]).__enter__())
     """)
 
 

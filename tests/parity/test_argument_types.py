@@ -7,8 +7,6 @@ import pytest
 theirs = pytest.importorskip("torch")
 pytest.importorskip("expecttest")
 
-import flambeau as ours  # noqa: E402
-
 from .test_operators import OPERATORS, SOURCES, converted, on_flambeau, samples_of  # noqa: E402
 
 WRONG = ["a", ["a"], 1.5]

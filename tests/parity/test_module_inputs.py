@@ -1,7 +1,9 @@
 """Every layer that PyTorch's own tests know, with their arguments and inputs, right and wrong ones, in both libraries."""
 
 import inspect
+import io
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -29,6 +31,8 @@ def converted(value, made=None):
         return made[id(value)]
     if isinstance(value, theirs.dtype):
         return getattr(ours, str(value).split(".")[1])
+    if isinstance(value, theirs.nn.LinearCrossEntropyOptions):
+        return ours.nn.LinearCrossEntropyOptions(**converted({each.name: getattr(value, each.name) for each in fields(value)}))
     if isinstance(value, (tuple, list)):
         return type(value)(converted(each, made) for each in value)
     if isinstance(value, dict):
@@ -124,3 +128,36 @@ def test_wrong_inputs(module):
         layer = named(there)(*args, **kwargs)
         with pytest.raises(error.error_type):
             layer(*converted(called.args), **converted(called.kwargs))
+
+
+LAZY = ("LazyConv", "LazyLinear")  # as long as they have no parameters they hold hooks, which are of the library that made them
+
+
+@pytest.mark.parametrize(("source", "target"), [(ours, theirs), (theirs, ours)], ids=["to PyTorch", "from PyTorch"])
+@pytest.mark.parametrize("module", [each for each in MODULES if not each.id.removeprefix("nn.").startswith(LAZY)])
+def test_whole_modules_in_files(module, source, target):
+    """Saved by one library and loaded by the other, they compute the same."""
+    for each in module.module_inputs_func(module, "cpu", theirs.float64, True, False):
+        made, called = each.constructor_input, each.forward_input
+        given = (made.args, made.kwargs), (called.args, called.kwargs) if called is not None else ((), {})
+        mine = converted(given)
+        (args, kwargs), cls = (given[0], module.module_cls) if source is theirs else (mine[0], named(module))
+        file = io.BytesIO()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            there = here = cls(*args, **kwargs).to(source.float64).eval()
+            source.save(there, file)
+            file.seek(0)
+            loaded = target.load(file, weights_only=False)
+            here, there = (here, loaded) if source is ours else (loaded, there)
+            assert repr(here) == repr(there) and list(here.state_dict()) == list(there.state_dict())
+            try:
+                theirs.manual_seed(4)
+                wanted = tensors(there(*given[1][0], **given[1][1]))
+            except (NotImplementedError, RuntimeError, TypeError):
+                continue  # an input that PyTorch refuses
+            ours.manual_seed(4)
+            got = tensors(here(*mine[1][0], **mine[1][1]))
+        assert len(got) == len(wanted)
+        for a, b in zip(got, wanted, strict=True):
+            assert_close(a, b, 1e-6, f"{module.name} {each.desc}")

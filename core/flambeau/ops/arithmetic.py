@@ -59,7 +59,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
 
 
 @composite(inplace=True, out=True)
-def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+def add(input: Any, other: Any, alpha: Number = 1) -> Tensor:
     """``input + alpha * other``, element by element, broadcast.
 
     >>> import flambeau as torch
@@ -70,7 +70,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Tensor:
 
 
 @composite(inplace=True, out=True, aliases=("subtract",))
-def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+def sub(input: Any, other: Any, alpha: Number = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
     if isinstance(input, bool) or isinstance(other, bool):
         _refuse_bool_sub(input, other)
@@ -78,7 +78,7 @@ def sub(input: Any, other: Any, alpha: Any = 1) -> Tensor:
 
 
 @composite(method=False, grad_fn="RsubBackward1")
-def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
     """``other - alpha * input``."""
     if not isinstance(input, Tensor):
         raise TypeError(f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -289,7 +289,7 @@ attach(float_power_=_float_power_)
 
 
 @composite(inplace=True, out=True)
-def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Any = 1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Number = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
 
     >>> import flambeau as torch
@@ -299,13 +299,14 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
     if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
         warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
+    require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     made = input + (tensor1 if value == 1 else tensor1 * value) * tensor2
     require_dtype("addcmul_cpu_out", made, "numbers")
     return gathered(made, "AddcmulBackward0", (input, tensor1, tensor2))
 
 
 @composite(inplace=True, out=True)
-def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Any = 1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Number = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
     if args:
         warn_of_old("addcdiv", "tensor1, tensor2, *, value=1")

@@ -109,7 +109,7 @@ def _stands_for_tuple(index: Any) -> bool:
     if not isinstance(index, list) or len(index) >= 32:
         return False
     for each in index:
-        if each is None or each is Ellipsis or isinstance(each, (slice, list, tuple, Tensor)) or getattr(each, "ndim", 0):
+        if each is None or each is Ellipsis or isinstance(each, (slice, list, tuple, Tensor)) or getattr(each, "ndim", 0) > 0:
             warn_once("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)], not x[seq].")
             return True
     return False

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Number
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype
@@ -217,7 +218,7 @@ def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 
 @composite(inplace=True, out=True)
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
     if index.ndim < 2 and source.ndim != input.ndim:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "

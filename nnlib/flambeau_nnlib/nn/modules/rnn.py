@@ -214,7 +214,7 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def __getstate__(self) -> dict[str, Any]:
-        names = sum(self._all_weights, [])
+        names = [name for layer in self._all_weights for name in layer]
         weights = [getattr(self, name) for name in names]
         return super().__getstate__() | {"_flat_weights_names": names, "_flat_weights": weights}  # for PyTorch to read
 

@@ -62,15 +62,18 @@ def with_numpy_names(function: str, declared: Sequence[str], seen: Sequence[str]
     return ", ".join(parts), "".join(line + "\n" for line in lines), "".join(line + "\n" for line in late)
 
 
+_LOOKED_AT = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # types for which a method is worth one more call
+
+
 def as_method(function: Any) -> Any:
-    """A composite as a method: one that understands NumPy's names for its parameters, and blames what is no tensor."""
+    """A composite as a method: one that understands NumPy's names for its parameters, and blames what is of a wrong type."""
     from .op import NAMESPACE, _lazy
 
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     has_names = {*NUMPY_NAMES.values()} & {*names} and not NUMPY_NAMES.keys() & names
-    takes_tensors = any(inspect.unwrap(function).__annotations__.get(each) == "Tensor" for each in names)
-    if function.__globals__ is NAMESPACE or not (has_names or takes_tensors):
+    annotations = inspect.unwrap(function).__annotations__
+    if function.__globals__ is NAMESPACE or not (has_names or _LOOKED_AT & {annotations.get(each) for each in names}):
         return function
     key = f"{function.__name__}_{id(function)}"
     NAMESPACE[f"method_{key}"] = function
@@ -79,12 +82,15 @@ def as_method(function: Any) -> Any:
 
 
 def _method_source(function: Callable[..., Any], key: str, namespace: dict[str, Any]) -> str:
-    from .arguments import blaming_arguments
+    from .arguments import blaming_arguments, checking, fits_at_once
 
     key = f"method_{key}"
     declared, given, named, _ = declarations(function, key, namespace)
     declaration, renamed, _ = with_numpy_names(function.__name__, declared)
-    body = blaming_arguments(function, key, namespace, f"    return {key}({handed_on(given, named)})\n")
+    call = f"return {key}({handed_on(given, named)})\n"
+    settled = " and ".join(fits_at_once(function))
+    body = f"    if {settled}:\n        {call}    {checking(function, key)}\n    {call}" if settled else f"    {call}"
+    body = blaming_arguments(function, key, namespace, body)
     return f"def {function.__name__}({declaration}):\n{renamed}{body}"
 
 

@@ -23,8 +23,8 @@ from .storage import IN_INFERENCE_MODE, InferenceStorage
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["broadcast_shapes", "dispatch", "explain", "refusing", "require_constant", "require_dtype", "require_operands",
-           "require_tensors", "tuple_of_tensors", "whole_numbers"]  # fmt: skip
+__all__ = ["broadcast_shapes", "dispatch", "explain", "refusing", "require_constant", "require_dtype", "require_flags",
+           "require_operands", "require_tensors", "tuple_of_tensors", "whole_numbers"]  # fmt: skip
 
 _SCALARS = (bool, int, float, complex)
 
@@ -180,6 +180,13 @@ def require_dtype(kernel: str, input: Tensor, takes: str) -> None:
     """Refuse a dtype that there is no kernel for; ``takes`` is a key of ``TAKES``, as for an operation."""
     if input._kind.dtype.category not in TAKES[takes]:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
+
+
+def require_flags(function: str, **given: Any) -> None:
+    """Refuse, for functions that PyTorch has in C++, flags that are not True or False."""
+    for name, value in given.items():
+        if type(value) is not bool:
+            raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
 
 
 def require_constant(function: str, **given: Any) -> None:

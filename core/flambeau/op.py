@@ -281,7 +281,7 @@ def _publish_composite(
     made = with_out(function) if out else function
     _publish(name, made, public=public, method=method, aliases=aliases)
     if inplace:
-        _publish_inplace(name, made, aliases)
+        _publish_inplace(name, as_method(made), aliases)
     return made
 
 

@@ -394,3 +394,37 @@ def leaf(torch, *shape):
 def test_messages(call):
     caught = raises_alike(call)
     assert caught[0] == caught[1]
+
+
+IMAGE, LINE, VOLUME = (1, 2, 4, 4), (1, 2, 4), (1, 2, 4, 4, 4)
+FLAGGED = {  # functions with flags: shapes of the tensors, other arguments, and the flags
+    **{f"{kind}_pool{len(shape) - 2}d": ((shape,), {"kernel_size": 2}, flags) for shape in (LINE, IMAGE, VOLUME)
+       for kind, flags in (("max", ("ceil_mode", "return_indices")), ("avg", ("ceil_mode", "count_include_pad")))},
+    "lp_pool2d": ((IMAGE,), {"norm_type": 2, "kernel_size": 2}, ("ceil_mode",)), "rrelu": (((2,),), {}, ("training",)),
+    "interpolate": ((IMAGE,), {"size": 3, "mode": "bilinear"}, ("align_corners", "antialias", "recompute_scale_factor")),
+    "grid_sample": ((IMAGE, (1, 2, 2, 2)), {}, ("align_corners",)), "affine_grid": (((1, 2, 3),), {"size": (1, 1, 2, 2)}, ("align_corners",)),
+    "kl_div": (((2,), (2,)), {}, ("log_target",)), "poisson_nll_loss": (((2,), (2,)), {}, ("log_input", "full")),
+    "gaussian_nll_loss": (((2,), (2,), (2,)), {}, ("full",)), "triplet_margin_loss": (((2, 2), (2, 2), (2, 2)), {}, ("swap",)),
+    "scaled_dot_product_attention": ((LINE, LINE, LINE), {}, ("is_causal", "enable_gqa")), "dropout": ((LINE,), {}, ("training", "inplace")),
+    "batch_norm": (((2, 3), (3,), (3,)), {}, ("training",)), "instance_norm": ((LINE,), {}, ("use_input_stats",)),
+    "pairwise_distance": (((2, 2), (2, 2)), {}, ("keepdim",)), "gumbel_softmax": (((2, 3),), {}, ("hard",)), "relu": (((2,),), {}, ("inplace",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAGGED)
+def test_flags_are_true_or_false(name):
+    """Functions that PyTorch has in C++ refuse whatever else; those in Python take it as it is."""
+    shapes, options, flags = FLAGGED[name]
+    for flag, value in itertools.product(flags, (1, 0, "x", None, 1.5, [True])):
+        raises_alike(lambda torch, more=((flag, value),): getattr(torch.nn.functional, name)(*map(torch.ones, shapes), **options, **dict(more)))
+
+
+@pytest.mark.parametrize("flag", ["sparse", "scale_grad_by_freq", "include_last_offset"])
+@pytest.mark.parametrize("value", [1, "x", None, 1.5])
+def test_flags_of_embeddings(flag, value):
+    def call(torch, function):
+        return getattr(torch.nn.functional, function)(torch.tensor([[0, 1]]), torch.ones(3, 2), **{flag: value})
+
+    raises_alike(lambda torch: call(torch, "embedding_bag"))
+    if flag != "include_last_offset":
+        raises_alike(lambda torch: call(torch, "embedding"))

@@ -9,7 +9,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.unfolding import gathered
-from ..dispatch import require_dtype
+from ..dispatch import require_dtype, require_flags
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
 from ..scalars import converted
@@ -99,6 +99,7 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
     """Leaky ReLU with, while training, a random slope for each element, even between ``lower`` and ``upper``."""
+    require_flags("rrelu", training=training)
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
     require_dtype("rrelu_with_noise_out_cpu", input, "floating")

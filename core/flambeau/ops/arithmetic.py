@@ -72,7 +72,7 @@ def add(input: Any, other: Any, alpha: Number = 1) -> Tensor:
 @composite(inplace=True, out=True, aliases=("subtract",))
 def sub(input: Any, other: Any, alpha: Number = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
-    if isinstance(input, bool) or isinstance(other, bool):
+    if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
         _refuse_bool_sub(input, other)
     return _sub(*_scaled("sub", input, other, alpha))
 
@@ -354,4 +354,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     require_dtype("lerp_kernel_scalar", input, "inexact")
     if type(weight) in input._kind.scalars:
         return _lerp_scalar(input, end, weight)
+    if isinstance(weight, Tensor) and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")
     return _lerp(input, end, weight)

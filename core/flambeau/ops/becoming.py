@@ -13,6 +13,7 @@ from ..autograd.engine import tangents
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.node import Error, shown_as
 from ..backend import contiguous_strides
+from ..dispatch import require_tensors
 from ..inplace import check_writable
 from ..settings import warn_once
 from .memory import as_strided
@@ -130,6 +131,8 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
 def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
     """Change the shape in place: the memory is kept where it is large enough, and grows, uninitialised, where not."""
     shape = sizes_given(size, rest)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"requested resize to {list(shape)}: sizes are not negative")
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     check_writable(self)
@@ -164,6 +167,7 @@ def _resize(self: Tensor, *sizes: Any) -> Tensor:
 
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of ``the_template``."""
+    require_tensors("resize_as_", the_template=the_template)
     return _resize_(self, the_template.shape)
 
 

@@ -105,9 +105,9 @@ def tensor_split(
 def _split_along(name: str, axis: int) -> None:
     def function(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
         given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
-        least = max(axis + 1, 1)
+        least = max(axis + 1, 2)
         if input.ndim < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a "
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a "
                                f"tensor with {input.ndim} dimensions!")  # fmt: skip
         dim = 0 if name == "hsplit" and input.ndim == 1 else axis
         if isinstance(given, int) and (not given or input.shape[dim] % given):

@@ -218,6 +218,7 @@ def isreal(input: Tensor) -> Tensor:
 @composite
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not 0.  RuntimeError unless there is exactly one."""
+    require_tensors("is_nonzero", input=input)
     return bool(input)
 
 

@@ -11,6 +11,7 @@ from ..autograd.engine import tangents
 from ..autograd.node import shown_as
 from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
+from ..dispatch import require_tensors
 from ..inplace import assign, check_writable, is_plain, snapshot
 from ..op import FAST, OPS, op
 from ..settings import channels_last, channels_last_3d, memory_format, preserve_format, warn_once
@@ -153,6 +154,7 @@ for _name, _dtype in {
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """``self.type(other.type())``."""
+    require_tensors("type_as", other=other)
     return to_kind(self, other._kind)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..creation import tensor
+from ..dispatch import require_flags
 from ..op import PUBLIC, op
 from .loss import check_reduction
 
@@ -217,6 +218,7 @@ def ctc_loss(
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
     given, wanted = _as_list("input_lengths", input_lengths), _as_list("target_lengths", target_lengths)
     check_reduction(reduction)
+    require_flags("ctc_loss", zero_infinity=zero_infinity)
     _check(log_probs, targets, given, wanted, blank)
 
     def on_device(values: Any) -> Tensor:

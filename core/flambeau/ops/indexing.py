@@ -152,8 +152,9 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             consumed += 1
             kind = "getitem_select"
         else:
-            raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-                            f"indices (got {type(each).__name__})")  # fmt: skip
+            error = IndexError if isinstance(each, float) else TypeError
+            raise error("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                        f"indices (got {type(each).__name__})")  # fmt: skip
     if consumed > tensor._array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     if consumed == tensor._array.ndim and not advanced and not any(each is ... for each in raw):

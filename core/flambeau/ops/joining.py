@@ -114,6 +114,8 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     extra = len(repeats) - self.ndim
     if extra < 0:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if min(repeats, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension: it is to be repeated {list(repeats)} times")
     shape = (1,) * extra + self._array.shape
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
     tall = self.reshape([length for each in shape for length in (1, each)])

@@ -202,6 +202,9 @@ def _add_product(
     if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # rounded once, at the end
         return _add_product(input.float(), multiply, first.float(), second.float(), beta, alpha).to(input.dtype)
     product = multiply(first, second)
+    if multiply is not outer and input.dtype is not product.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.legacy_name} and "
+                           f"{product.dtype.legacy_name}")  # fmt: skip
     common = dtypes.promote_types(input.dtype, product.dtype)
     beta, alpha = converted(beta, common), converted(alpha, common)
     check_expands(input, product._array.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .._tensor import Tensor, attach
+from ..dispatch import require_tensors
 from ..op import RECORDED, composite, op
 from ..storage import TypedStorage, UntypedStorage, flat_memory
 from .views import as_shape
@@ -105,6 +106,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     backend = input._kind.backend
     length = backend.root(input._array)[0].shape[0]
     start = input.storage_offset() if storage_offset is None else storage_offset
+    if start < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {start}")
     needed = start + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     if needed > length:
         item = input.element_size()
@@ -125,6 +128,7 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
+    require_tensors("is_same_size", other=other)
     return self._array.shape == other._array.shape  # type: ignore[no-any-return]  # arrays are untyped
 
 

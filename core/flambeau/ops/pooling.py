@@ -10,7 +10,7 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.unfolding import become, step
-from ..dispatch import whole_numbers
+from ..dispatch import require_flags, whole_numbers
 from ..inplace import with_out
 from ..op import composite, op
 from .convolution import kernel_places, pad_space, spread_out, window
@@ -214,6 +214,7 @@ def max_pool(
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """The maximum of each window over the last ``n`` dimensions and, if asked for, where in them (flattened) it is."""
+    require_flags(f"max_pool{n}d", ceil_mode=ceil_mode)
     input, batched = _with_batch(f"max_pool{n}d", n, input)
     geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
     made = _max_pool[n](input, *geometry)

@@ -201,6 +201,8 @@ def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Ten
         error = IndexError if name == "index_copy" else RuntimeError
         raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                     f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
+    if name == "index_copy" and not source.ndim and index.numel() != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
     _check_range(name, input, dim, index)
     return dim
 
@@ -252,6 +254,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if value.ndim:
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                            "dimension(s).")
+    _check_range("index_fill", input, dim, index)
     if not input.ndim:
         return value.to(input.dtype).clone()  # type: ignore[no-any-return]  # ``value`` is Any
     if value.requires_grad:
@@ -417,6 +420,8 @@ def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input[start:end:step]`` along ``dim``."""
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
     index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
     return _with_part(input, src, lambda t: t[index], "slice")
 

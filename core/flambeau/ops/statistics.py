@@ -62,6 +62,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     if input.is_complex() and dim is not None and not input.ndim:
         raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy_name}")
     require_dtype("aminmax_cpu", input, "real")
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim)
     dims: Any = () if dim is None or not input.ndim else dim
     return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
@@ -102,6 +104,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
+    if not input.numel():
+        return input.new_zeros(minlength, dtype=dtypes.int64)
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     size = max(minlength, int(high) + 1)
@@ -183,6 +187,8 @@ def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, 
             low, high = (range[2 * axis : 2 * axis + 2] if range is not None else
                          (float(column.min()), float(column.max())) if len(column) else (0.0, 1.0))  # fmt: skip
             low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+            if given <= 0:
+                raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {given} for dimension {axis}")
             edge = linspace(low, high, given + 1, dtype=points.dtype, device=points.device)
         from .sorting import searchsorted
 
@@ -227,6 +233,8 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     low, high = given._kind.backend.extremes(given._array) if given.numel() else (0, 1)
     if not (low >= 0 and high <= 1):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim)
     rows = input.reshape(-1) if dim is None or not input.ndim else input.movedim(dim, -1)
     ordered = rows.sort(-1)[0]
     missing = rows.detach().isnan().sum(-1, keepdim=True)
@@ -355,6 +363,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     dim = wrap_dim(dim, input.ndim)
     others = tuple(each for each in range(input.ndim) if each != dim)
     size = norm(input, p, others, True)
@@ -374,12 +386,20 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if any(each is not None and each.ndim != input.ndim for each in (prepend, append)):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     parts = [each for each in (prepend, input, append) if each is not None] if n else [input]
     made = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, made.shape[dim])):
-        after, before = made.narrow(dim, 1, made.shape[dim] - 1), made.narrow(dim, 0, made.shape[dim] - 1)
+        after, before = _neighbours(made, dim)
         made = after ^ before if made.dtype is dtypes.bool_ else after - before
     return made.clone() if made is input else made
+
+
+def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """All elements along ``dim`` but the first, and all but the last."""
+    count = max(input.shape[dim] - 1, 0)
+    return input.narrow(dim, input.shape[dim] - count, count), input.narrow(dim, 0, count)
 
 
 def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
@@ -398,7 +418,7 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
     _refuse_bool("trapezoid", y, x)
-    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
+    after, before = _neighbours(y, dim)
     return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
@@ -406,7 +426,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
     _refuse_bool("cumulative_trapezoid", y, x)
-    after, before = y.narrow(dim, 1, y.shape[dim] - 1), y.narrow(dim, 0, y.shape[dim] - 1)
+    after, before = _neighbours(y, dim)
     return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 

@@ -48,16 +48,24 @@ def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
     return as_shape((first, *rest) if rest else (first,))
 
 
+def _refuse_negative(shape: Sequence[int], least: int) -> None:
+    for position, each in enumerate(shape):
+        if each < least:
+            raise RuntimeError(f"invalid shape dimension {each} at index {position} of shape {list(shape)}")
+
+
 def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
     """``shape`` with its -1, if any, worked out."""
     numel = prod(given)
     if -1 not in shape:
         if prod(shape) != numel:
+            _refuse_negative(shape, 0)
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
         return tuple(shape)
     known = prod(each for each in shape if each != -1)
     if list(shape).count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
+    _refuse_negative(shape, -1)
     if known == 0 and numel == 0:
         raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
                            "size -1 can be any value and is ambiguous")  # fmt: skip
@@ -242,6 +250,9 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
         if dim is None
         else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
     )
+    for each in dims if len(dims) > 1 and dim is not None else ():
+        if dims.count(each) > 1:
+            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
     kept = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
     return shown_as(_squeezed(input, kept), f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}")
 
@@ -268,11 +279,11 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     torch.Size([2, 12])
     """
     shape = input._array.shape
-    if not shape:
-        return _reshape_method(input, (1,))
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return _reshape_method(input, (1,))
     if start == end:
         return input
     return _reshape_method(input, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))

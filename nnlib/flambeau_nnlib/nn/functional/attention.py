@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd.unfolding import gathered
+from flambeau.dispatch import require_flags
 from flambeau.ops.attention import attention, fused_attention, has_fused_attention, learns_nothing
 from flambeau.ops.linear import linear
 
@@ -38,6 +39,7 @@ def scaled_dot_product_attention(
     >>> torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True).shape
     torch.Size([1, 2, 4])
     """
+    require_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
     _check_attention(query, key, value, attn_mask, is_causal)
     scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)

@@ -6,6 +6,7 @@ import warnings
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.dispatch import require_flags
 from flambeau.ops import embedding as ops
 from flambeau.ops.embedding import one_hot
 
@@ -68,6 +69,7 @@ def embedding_bag(
         raise ValueError("mode has to be one of sum, mean or max")
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
+    require_flags("embedding_bag", sparse=sparse, scale_grad_by_freq=scale_grad_by_freq)
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
@@ -94,7 +96,7 @@ def _flat_bags(
         if offsets is not None:
             raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
                              f"sequences. However, found offsets of type {type(offsets)}")  # fmt: skip
-        count = input.size(0) + include_last_offset
+        count = input.size(0) + bool(include_last_offset)
         starts = torch.arange(count, dtype=input.dtype, device=input.device) * input.size(1)
         return input.reshape(-1), starts, None if weights is None else weights.reshape(-1)
     if input.dim() != 1:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.dispatch import require_flags
 from flambeau.ops import ctc
 from flambeau.ops import loss as ops
 from flambeau.ops.linear import linear
@@ -116,6 +117,7 @@ def poisson_nll_loss(
     reduction = how_reduced(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not a valid value for reduction")
+    require_flags("poisson_nll_loss", log_input=log_input, full=full)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -175,6 +177,7 @@ def kl_div(
     for each in (input, target):
         if not each.is_floating_point():
             raise RuntimeError(f"kl_div: {'Complex' if each.is_complex() else 'Integral'} inputs not supported.")
+    require_flags("kl_div", log_target=log_target)
     losses = target.exp() * (target - input) if log_target else torch.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return losses.sum() / input.shape[0] if input.dim() else losses.sum()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd.unfolding import gathered
-from flambeau.dispatch import require_constant, require_dtype
+from flambeau.dispatch import require_constant, require_dtype, require_flags
 from flambeau.ops.loss import check_reduction, reduced
 
 from .activation import logsigmoid
@@ -100,6 +100,7 @@ def triplet_margin_loss(
     convolutional feature descriptors with triplet losses").
     """
     reduction = how_reduced(reduction, size_average, reduce)
+    require_flags("triplet_margin_loss", swap=swap)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     _check_triplet(anchor, positive, negative)

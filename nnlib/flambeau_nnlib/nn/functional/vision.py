@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor, channel_shuffle, pixel_shuffle, pixel_unshuffle
+from flambeau.dispatch import require_flags
 from flambeau.ops.folding import fold, unfold
 from flambeau.ops.resampling import resample
 
@@ -53,6 +54,8 @@ def interpolate(
         raise ValueError(
             "Lanczos mode does not support align_corners=True" if align_corners else "Lanczos mode requires antialias=True"
         )
+    if align_corners is not None:
+        require_flags(f"upsample_{mode}{input.dim() - 2}d", align_corners=align_corners)
     if min(input.shape[2:]) < 1 or min(sizes) < 1:
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({_named(input.shape[2:])}) output "
                            f"({_named(sizes)})")  # fmt: skip

@@ -10,7 +10,7 @@ from math import prod
 import flambeau as torch
 from flambeau import Tensor
 from flambeau.autograd.unfolding import gathered
-from flambeau.dispatch import require_dtype
+from flambeau.dispatch import require_dtype, require_flags
 from flambeau.ops.views import tied, with_tied_gradient
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -38,6 +38,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     if align_corners is None:
         warnings.warn(_CHANGED, stacklevel=2)
+    else:
+        require_flags("affine_grid_generator", align_corners=align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     n = len(size) - 2
@@ -86,6 +88,8 @@ def grid_sample(
                          f"'{padding_mode}'")  # fmt: skip
     if align_corners is None:
         warnings.warn(_CHANGED, stacklevel=2)
+    else:
+        require_flags("grid_sampler", align_corners=align_corners)
     _check_grid(input, grid, mode)
     require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
     made = _sample(input, grid, mode, padding_mode, bool(align_corners))

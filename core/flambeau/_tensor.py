@@ -483,8 +483,11 @@ class Tensor(Members):
 
     def _constant(self) -> Any:
         if self._requires_grad:
+            from .autograd.grad_mode import is_grad_enabled
             from .settings import warn_once
 
+            if not is_grad_enabled():
+                return self._only()
             warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                       "Consider using tensor.detach() first.")  # fmt: skip
         return self._only()

@@ -586,6 +586,10 @@ def range(
                   "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
                   stacklevel=2)  # fmt: skip
     start, end = (0, start) if end is None else (start, end)
+    if not step:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     kind = _kind(dtype, device, _dtype_of(out))
     return _progression(kind, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
 

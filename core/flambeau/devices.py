@@ -123,6 +123,7 @@ def _parse(text: str, index: int | None) -> tuple[str, int | None]:
     return kind, index
 
 
+_CPU = device("cpu")
 _default: ContextVar[device | None] = ContextVar("default_device", default=None)
 _process_default: device | None = None
 
@@ -148,6 +149,11 @@ def get_default_device() -> device:
         return canonical(device(backend.device_type, backends.SELECTED_INDEX))
     return device(chosen.type, backends.for_device_type(chosen.type).current_device()) if (
         chosen.index is None and chosen.type != "cpu") else chosen  # fmt: skip
+
+
+def _cpu_if_selected() -> device | None:
+    """The CPU, where it is the one device of the selected backend: the same object each time."""
+    return _CPU if CPU_DEVICES == 1 and backends.selected().device_type == "cpu" else None
 
 
 def canonical(place: device) -> device:
@@ -294,7 +300,7 @@ _places: dict[tuple[str, int | None], device] = {}
 def kind_of(dtype: dtype, place: device | None = None) -> Kind:
     """The one Kind of this dtype and device."""
     if place is None:
-        place = get_default_device()
+        place = _default.get() or _process_default or _cpu_if_selected() or get_default_device()
     elif type(place) is not device:  # that of a batch
         return place.kind_of(dtype)  # type: ignore[attr-defined, no-any-return]  # the place of a batch
     kind = _kinds.get((dtype, place.type, place.index))

@@ -567,16 +567,17 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 
 _IGNORED = """
-    arange as_strided as_tensor asarray bartlett_window blackman_window device dtype empty empty_permuted empty_strided enable_grad
-    eye finfo from_dlpack from_file from_numpy frombuffer full hamming_window hann_window iinfo inference_mode is_grad_enabled
-    is_inference_mode_enabled kaiser_window layout linspace load logspace memory_format no_grad normal ones promote_types rand
-    rand_like randint randint_like randn randn_like randperm range result_type save scalar_tensor set_grad_enabled tensor tril_indices
-    triu_indices vander vmap zeros Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.eig
-    Tensor.lstsq Tensor.new Tensor.new_empty Tensor.new_empty_strided Tensor.new_full Tensor.new_ones Tensor.new_tensor
-    Tensor.new_zeros Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig Tensor.unflatten fft.fftfreq fft.rfftfreq
-    nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh nn.functional.upsample
-    nn.functional.upsample_bilinear nn.functional.upsample_nearest
-""".split()  # what PyTorch's lists leave out, although some of it is offered to modes
+    arange as_strided as_tensor asarray bartlett_window blackman_window device dtype empty empty_permuted
+    empty_strided enable_grad eye finfo from_dlpack from_file from_numpy frombuffer full hamming_window hann_window
+    iinfo inference_mode is_grad_enabled is_inference_mode_enabled kaiser_window layout linspace load logspace
+    memory_format no_grad normal ones promote_types rand rand_like randint randint_like randn randn_like randperm
+    range result_type save scalar_tensor set_grad_enabled tensor tril_indices triu_indices vander vmap zeros
+    Tensor.__delitem__ Tensor.__hash__ Tensor.__iter__ Tensor.__new__ Tensor.as_subclass Tensor.eig Tensor.lstsq
+    Tensor.new Tensor.new_empty Tensor.new_empty_strided Tensor.new_full Tensor.new_ones Tensor.new_tensor
+    Tensor.new_zeros Tensor.reinforce Tensor.solve Tensor.stride Tensor.symeig Tensor.unflatten fft.fftfreq
+    fft.rfftfreq nn.functional.hardsigmoid nn.functional.hardswish nn.functional.sigmoid nn.functional.tanh
+    nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
+""".split()  # noqa: SIM905 (shorter than a list)  # what PyTorch's lists leave out, although some of it is offered to modes
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
@@ -602,7 +603,8 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     import flambeau as torch
 
     public: set[Any] = {each for name, each in vars(torch).items() if isinstance(each, FunctionType) and not name.startswith("_")}
-    return (public - set(_overridable_names())) | {functools.reduce(getattr, each.split("."), torch) for each in _IGNORED}
+    named: set[Any] = {functools.reduce(getattr, each.split("."), torch) for each in _IGNORED}
+    return (public - set(_overridable_names())) | named
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:

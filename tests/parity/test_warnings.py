@@ -11,6 +11,12 @@ theirs = pytest.importorskip("torch")
 
 import flambeau as ours  # noqa: E402
 
+
+def without_grad(torch, function):
+    with torch.no_grad():
+        return function(torch.ones(1, requires_grad=True))
+
+
 CALLS = {
     "cholesky": lambda t: t.cholesky(t.eye(2)), "lu": lambda t: t.lu(t.eye(2)), "qr": lambda t: t.eye(2).qr(), "svd": lambda t: t.svd(t.eye(2)),
     "lu_solve": lambda t: t.ones(2, 1).lu_solve(*t.linalg.lu_factor(t.eye(2))), "chain_matmul": lambda t: t.chain_matmul(t.eye(2), t.eye(2)),
@@ -32,7 +38,7 @@ CALLS = {
     "to": lambda t: t.ones(2, dtype=t.complex64).to(t.float32), "to bool": lambda t: t.ones(2, dtype=t.complex64).bool(),
     "copy_": lambda t: t.zeros(2).copy_(t.ones(2, dtype=t.complex64)), "gradient of complex": lambda t: (
         t.ones(2, requires_grad=True) * t.ones(2, dtype=t.complex64)).abs().sum().backward(),
-    "float": lambda t: float(t.ones(1, requires_grad=True)), "float of a constant": lambda t: float(t.ones(1)), "int": lambda t: int(t.ones(1, requires_grad=True)),
+    "float": lambda t: float(t.ones(1, requires_grad=True)), "float without grad": lambda t: without_grad(t, float), "float of a constant": lambda t: float(t.ones(1)), "int": lambda t: int(t.ones(1, requires_grad=True)),
     "item": lambda t: t.ones(1, requires_grad=True).item(), "resize": lambda t: t.ones(2).resize(2), "resized out": lambda t: t.add(t.ones(2), 1, out=t.ones(3)),
     "set_default_tensor_type": lambda t: t.set_default_tensor_type(t.FloatTensor), "sdp_kernel": lambda t: t.backends.cuda.sdp_kernel(),
     "gumbel_softmax": lambda t: t.nn.functional.gumbel_softmax(t.ones(2, 3), eps=1e-3), "softmax": lambda t: t.nn.functional.softmax(t.ones(2)),

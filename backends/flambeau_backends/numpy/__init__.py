@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     kernels_activation,
     kernels_conv,
     kernels_fourier,
+    kernels_index,
     kernels_linalg,
     kernels_nn,
     kernels_norm,

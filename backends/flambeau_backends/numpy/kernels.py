@@ -189,16 +189,6 @@ KERNELS["sgn"] = sign
 
 
 @kernel
-def expand(input: Any, shape: tuple[int, ...]) -> Any:
-    """``broadcast_to``, without its cost."""
-    if not input.ndim:
-        return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape))
-    if prod(shape) == input.size:  # no element is repeated: the view may be written to
-        return input.reshape(shape)
-    return np.broadcast_to(input, shape)
-
-
-@kernel
 def view(input: Any, shape: tuple[int, ...]) -> Any:
     return input.reshape(shape, copy=False)
 
@@ -378,21 +368,21 @@ def _argsort(input: Any, dim: int, descending: bool) -> Any:
     if input.dtype.kind == "V":  # bfloat16's own order has no place for NaN
         input = input.astype(np.float32)
     if not descending:
-        return np.argsort(input, axis=dim, kind="stable")
-    backwards = np.argsort(np.flip(input, dim), axis=dim, kind="stable")
-    return np.ascontiguousarray(np.flip(input.shape[dim] - 1 - backwards, dim))
+        return input.argsort(dim, "stable")
+    backwards = (slice(None),) * dim + (slice(None, None, -1),)
+    return np.ascontiguousarray(input.shape[dim] - 1 - input[backwards].argsort(dim, "stable")[backwards])
 
 
 @kernel
 def sort(input: Any, dim: int, descending: bool) -> Any:
     where = _argsort(input, dim, descending)
-    return np.take_along_axis(input, where, axis=dim), where
+    return KERNELS["gather_along"](input, where, dim), where
 
 
 @kernel
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
     where = np.ascontiguousarray(_argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)])
-    return np.take_along_axis(input, where, axis=dim), where
+    return KERNELS["gather_along"](input, where, dim), where
 
 
 @kernel

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from .pieces import PIECE, pieces
+from .sums import ones
 from .threads import LARGE, parts, share
 
 __all__ = ["normalize", "normalize_backward"]
 
 _FAR = 2.0  # standard deviations
+_SMALL = 1 << 12  # elements
 
 
 class _RankTwo:
@@ -77,6 +79,9 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tu
     rows, dtype = _as_rows(input, length), input.dtype
     made, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
     outs = made.reshape(rows.shape)
+    if rows.size <= _SMALL:
+        _normalize_few(rows, weight, bias, eps, outs, *moments)
+        return made, moments
     zeros, average = np.zeros(length, dtype), np.full(length, 1 / length, dtype)
     weight = np.ones(length, dtype) if weight is None else weight.reshape(length)
     bias = zeros if bias is None else bias.reshape(length)
@@ -93,6 +98,24 @@ def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tu
 
     share(compute, *_runs(rows))
     return made, moments
+
+
+def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean: Any, scale: Any) -> None:
+    """The same, term by term: for few elements it is the number of calls that counts."""
+    length = rows.shape[1]
+    rows.dot(ones(length, rows.dtype), mean)
+    np.divide(mean, length, mean)
+    np.subtract(rows, mean[:, None], out)
+    np.vecdot(out, out, scale)
+    np.divide(scale, length, scale)
+    np.add(scale, eps, scale)
+    np.sqrt(scale, scale)
+    np.reciprocal(scale, scale)
+    np.multiply(out, scale[:, None], out)
+    if weight is not None:
+        np.multiply(out, weight.reshape(length), out)
+    if bias is not None:
+        np.add(out, bias.reshape(length), out)
 
 
 def normalize_backward(

@@ -14,7 +14,7 @@ import numpy as np
 
 from flambeau.op import OPS
 
-from . import kernels_nn, sums  # noqa: F401  (their kernels come first)
+from . import kernels_index, kernels_nn, sums  # noqa: F401  (their kernels come first)
 from .kernels import KERNELS
 from .namespace import namespace
 
@@ -48,7 +48,7 @@ def _of_images(array: Any) -> bool:
 
 def _joining(name: str) -> None:
     """Rows again, but channels-last memory where all arguments have it."""
-    kernel = partial(OPS[name].forward, namespace)
+    kernel = KERNELS.get(name) or partial(OPS[name].forward, namespace)
 
     def join(*args: Any, **options: Any) -> Any:
         made = kernel(*args, **options)

@@ -351,7 +351,10 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     check_matrix("torch.linalg.ldl_solve", B, "B")
     check_same_dtype("torch.linalg.ldl_solve", LD, B)
     _check_solvable("torch.linalg.ldl_solve", LD, B, left=True)
-    if pivots.dtype.category > dtypes.INTEGER:
+    if pivots.shape != LD.shape[:-1]:
+        raise RuntimeError("torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
+                           f"shape {list(pivots.shape)} instead")  # fmt: skip
+    if pivots.dtype.category != dtypes.INTEGER:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype.legacy_name}")
     LD, B = broadcast_matrices(LD, B)
     if not B.numel():

@@ -354,6 +354,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     require_dtype("lerp_kernel_scalar", input, "inexact")
     if type(weight) in input._kind.scalars:
         return _lerp_scalar(input, end, weight)
-    if isinstance(weight, Tensor) and weight.dtype is not input.dtype:
+    if isinstance(weight, Tensor) and weight.ndim and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")
     return _lerp(input, end, weight)

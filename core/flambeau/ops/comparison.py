@@ -159,6 +159,11 @@ _clamp_between = op(
 )  # fmt: skip
 
 
+def _fit(scalars: Any, bound: Any) -> bool:
+    """Whether a bound is none, or a number that does not change the dtype."""
+    return bound is None or type(bound) in scalars
+
+
 @composite(inplace=True, out=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Bring every element into ``[min, max]``; either bound may be a number, a tensor or None.
@@ -169,6 +174,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    kind = input._kind
+    if kind.dtype.category == dtypes.FLOATING and _fit(kind.scalars, min) and _fit(kind.scalars, max):
+        return _clamp(input, min, max)
     given = [each for each in (input, min, max) if each is not None]
     if any(isinstance(each, complex) or (isinstance(each, Tensor) and each.dtype.category == dtypes.COMPLEX) for each in given):
         raise NotImplementedError("clamp is not supported for complex types")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -81,6 +82,7 @@ def _sublist(numbers: Sequence[Any]) -> str:
     return "".join("..." if each is Ellipsis else _LETTERS[each] for each in numbers)
 
 
+@lru_cache(256)
 def _parsed(equation: str, count: int) -> tuple[list[Labels], Labels | None]:
     """The labels of each operand, and of the result if they are given; Ellipsis stands for itself."""
     left, arrow, right = equation.partition("->")
@@ -232,10 +234,14 @@ def _contracted(
     many, m = prod(left.shape[: cuts[0]]), prod(left.shape[cuts[0] : cuts[1]])
     inner, n = prod(left.shape[cuts[1] :]), prod(right.shape[cuts[2] :])
     if batch:
-        product = _bmm(left.reshape(many, m, inner), right.reshape(many, inner, n))
+        product = _bmm(_shaped(left, (many, m, inner)), _shaped(right, (many, inner, n)))
     else:
-        product = _mm(left.reshape(m, inner), right.reshape(inner, n))
-    return _arranged(product.reshape(shape), [*batch, *rows, *columns], order)
+        product = _mm(_shaped(left, (m, inner)), _shaped(right, (inner, n)))
+    return _arranged(_shaped(product, shape), [*batch, *rows, *columns], order)
+
+
+def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return tensor if tensor.shape == shape else tensor.reshape(shape)
 
 
 def _stretched(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:

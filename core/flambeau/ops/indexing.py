@@ -152,7 +152,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             consumed += 1
             kind = "getitem_select"
         else:
-            error = IndexError if isinstance(each, float) else TypeError
+            error = TypeError if isinstance(each, (str, bytes)) else IndexError
             raise error("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
                         f"indices (got {type(each).__name__})")  # fmt: skip
     if consumed > tensor._array.ndim:
@@ -558,6 +558,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     _check_index_dtype("scatter", index)
     if not input.ndim:
         return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
+    if src.ndim != index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     _check_gather("scatter_add", input, dim, index)
     return _scatter_add(input, src, index, dim)
 

@@ -192,6 +192,8 @@ def repeat_interleave(
     alone = input is None or repeats is None  # the repeats, without what they are of: the positions are repeated
     repeats = input if repeats is None else repeats
     if alone and isinstance(repeats, Tensor):
+        if repeats.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         input, dim = arange(len(repeats), device=repeats.device), 0
     if not isinstance(repeats, Tensor) and type(repeats) is not int:
         raise TypeError(f"repeat_interleave(): argument 'repeats' must be Tensor or int, not {type(repeats).__name__}")
@@ -199,6 +201,8 @@ def repeat_interleave(
         raise TypeError(f"repeat_interleave(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if isinstance(repeats, Tensor) and repeats.dtype not in (dtypes.int64, dtypes.int32):
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.legacy_name}'")
+    if isinstance(repeats, Tensor) and repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if dim is None:
         input, dim = input.reshape(-1), 0
     dim = wrap_dim(dim, input.ndim)

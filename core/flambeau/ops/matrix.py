@@ -179,7 +179,7 @@ attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
 
 
 def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)``, and of the methods, in today's order."""
+    """The arguments of 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)``, and of methods, in today's order."""
     if len(given) > 5:
         raise TypeError(f"{name}() takes 3 positional arguments but {len(given)} were given")
     warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")

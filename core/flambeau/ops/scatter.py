@@ -254,9 +254,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if value.ndim:
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                            "dimension(s).")
-    _check_range("index_fill", input, dim, index)
     if not input.ndim:
-        return value.to(input.dtype).clone()  # type: ignore[no-any-return]  # ``value`` is Any
+        return shown_as(index_fill(input.reshape(1), 0, index, value).reshape(()), "IndexFillBackward0")
     if value.requires_grad:
         index = index.unique()  # what is written twice counts once
     return shown_as(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
@@ -303,6 +302,10 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     warn_once("index_reduce() is in beta and the API may change at any time.")
     dim = _check_source("index_reduce", input, dim, index, source)
     require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
+    if source.ndim and any(n != m for each, (n, m) in enumerate(zip(input.shape, source.shape, strict=False)) if each != dim) or (
+            source.ndim > max(input.ndim, 1)):  # fmt: skip
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                           f"{list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
     if not input.ndim:
         return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
     shape = [1] * input.ndim

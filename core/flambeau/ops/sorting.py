@@ -309,7 +309,7 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     require_dtype("unique", input, "real")
-    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)
+    rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
     order = _lexicographic(rows)
     ordered = rows[order]
     starts = _starts(ordered)
@@ -323,9 +323,15 @@ def unique(
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices of ``dim``) without immediate repetitions."""
     require_dtype("unique", input, "real")
-    rows = input.reshape(-1, 1) if dim is None else input.movedim(dim, 0).reshape(input.shape[dim], -1)
+    rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
     values, inverse, counts = _groups(rows, _starts(rows))
     return _unique_result(input, values, inverse, counts, return_inverse, return_counts, dim)
+
+
+def _slices(input: Tensor, dim: int) -> Tensor:
+    """What there is at each position of ``dim``, as a row."""
+    count = input.shape[dim]
+    return input.movedim(dim, 0).reshape(count, input.numel() // max(count, 1))
 
 
 def _lexicographic(rows: Tensor) -> Tensor:

@@ -89,7 +89,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     holds = (input != 0).reshape(-1)
     first = holds.logical_not().int().argsort(stable=True)[:size]
     made = input.new_full((size, input.ndim), fill_value, dtype=dtypes.int64)
-    found = stack(unravel_index(first, input.shape), -1) if input.ndim else made[: len(first)]
+    found = stack(unravel_index(first, input.shape), -1) if input.ndim and input.numel() else made[: len(first)]
     within = arange(len(first), device=input.device) < holds.sum()
     return cat([found.where(within.unsqueeze(-1), made[: len(first)]), made[len(first) :]])
 

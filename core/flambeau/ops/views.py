@@ -59,13 +59,11 @@ def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, .
     numel = prod(given)
     if -1 not in shape:
         if prod(shape) != numel:
-            _refuse_negative(shape, 0)
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
         return tuple(shape)
     known = prod(each for each in shape if each != -1)
     if list(shape).count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
-    _refuse_negative(shape, -1)
     if known == 0 and numel == 0:
         raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
                            "size -1 can be any value and is ambiguous")  # fmt: skip
@@ -109,6 +107,8 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 
 def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
     wanted = sizes_given(shape, rest)
+    if wanted and min(wanted) < -1:
+        _refuse_negative(wanted, -1)
     try:
         return _reshaped(self, wanted)
     except RuntimeError:
@@ -124,6 +124,8 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
     if size is None or type(size) is dtypes.dtype:
         return _view_dtype(self, dtype or size)
     wanted = sizes_given(size, rest)
+    if wanted and min(wanted) < -1:
+        _refuse_negative(wanted, -1)
     try:
         return _reshaped(self, wanted)
     except RuntimeError:
@@ -425,11 +427,12 @@ def adjoint(input: Tensor) -> Tensor:
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
     ndim = input._array.ndim
-    source = [wrap_dim(each, ndim) for each in (source if isinstance(source, (tuple, list)) else (source,))]
-    destination = [wrap_dim(each, ndim) for each in (destination if isinstance(destination, (tuple, list)) else (destination,))]
+    source = list(source) if isinstance(source, (tuple, list)) else [source]
+    destination = list(destination) if isinstance(destination, (tuple, list)) else [destination]
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same "
                            f"number of dims as destination ({destination} dims)")  # fmt: skip
+    source, destination = ([wrap_dim(each, ndim) for each in dims] for dims in (source, destination))
     for name, each in (("source", source), ("destination", destination)):
         if len(set(each)) != len(each):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({each})")

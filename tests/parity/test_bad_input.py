@@ -1,0 +1,118 @@
+"""Calls of the sample table with one argument spoilt: what PyTorch refuses is refused, by the same type of exception.
+
+Spoilt are shapes, dtypes, dimensions, sizes and the names of modes; wrong types of arguments have tests of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+
+theirs = pytest.importorskip("torch")
+
+import flambeau as ours  # noqa: E402
+from flambeau.conformance.samples import families  # noqa: E402
+from flambeau.conformance.samples.sample import find, replaced  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+TENSORS = {
+    "of bools": lambda torch, x: x.bool(), "complex": lambda torch, x: x.to(torch.complex128), "whole": lambda torch, x: x.long(),
+    "in half precision": lambda torch, x: x.to(torch.float16), "with more dimensions": lambda torch, x: x[None, None],
+    "with no dimension": lambda torch, x: torch.ones((), dtype=x.dtype), "longer": lambda torch, x: longer(torch, x),
+}  # fmt: skip
+NUMBERS = {"too large": 30, "too small": -30}
+SEQUENCES = {"too large": (30,), "too small": (-30,), "twice": (0, 0)}
+WORDS = {"nonsense": "nonsense"}
+TOLD_FIRST = {
+    **dict.fromkeys(["of bools", "complex", "whole", "in half precision"], {RuntimeError, NotImplementedError}),
+    "with no dimension": {RuntimeError, IndexError, ValueError},
+}
+
+
+def longer(torch, x):
+    return torch.ones((*x.shape[:-1], x.shape[-1] + 1) if x.ndim else (3,), dtype=x.dtype)
+
+
+def spoilt(torch, value):
+    """The argument as it should not be: what is wrong, and how to make it so."""
+    if isinstance(value, torch.Tensor):
+        return TENSORS
+    if isinstance(value, (tuple, list)) and value and isinstance(value[0], torch.Tensor):
+        return {f"the last {each}": lambda torch, x, f=TENSORS[each]: [*x[:-1], f(torch, x[-1])]
+                for each in ("longer", "with more dimensions")}  # fmt: skip
+    table = {int: NUMBERS, str: WORDS, tuple: SEQUENCES, list: SEQUENCES}.get(type(value), {})
+    return {what: lambda torch, x, wrong=wrong: type(x)(wrong) for what, wrong in table.items()}
+
+
+def call_of(torch, sample):
+    """The arguments of a sample's call, by position and by name in one dictionary."""
+    calls = []
+
+    def remember(*args, **kwargs):
+        calls.append({**dict(enumerate(args)), **kwargs})
+        return find(torch, sample.name)(*args, **kwargs)
+
+    with contextlib.suppress(Exception):
+        sample.call(replaced(torch, sample.name, remember), *map(torch.tensor, sample.arrays(np, sample.dtypes[0])))
+    return calls[0] if calls else {}
+
+
+def outcome(torch, name, call):
+    torch.manual_seed(0)
+    try:
+        find(torch, name)(*[call[each] for each in call if isinstance(each, int)],
+                          **{each: value for each, value in call.items() if isinstance(each, str)})  # fmt: skip
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def is_alike(got, wanted, what):
+    if got is wanted or (wanted is NotImplementedError and got is None):  # flambeau may have a kernel
+        return True
+    if {got, wanted} <= TOLD_FIRST.get(what, set()):  # which of two faults is told
+        return True
+    return got is not None and wanted in (AttributeError, AssertionError, KeyError)  # how PyTorch's Python code fails
+
+
+SAMPLES: dict = {}
+for _table in families().values():
+    for _sample in _table:
+        SAMPLES.setdefault(_sample.name, []).append(_sample)
+CRASHES = {"lu_unpack", "nn.functional.embedding_bag"}  # PyTorch reads past the end of its memory
+OTHERWISE = {
+    "batch_norm": {(1, "with more dimensions"), (2, "with more dimensions")},  # PyTorch looks at their number of elements alone
+    "nn.functional.batch_norm": {(3, "with more dimensions"), (4, "with more dimensions")},
+    "combinations": {(1, "too large")},  # of nothing: PyTorch runs out of integers
+    "histogram": {(0, "in half precision")}, "histogramdd": {(0, "in half precision")},  # which PyTorch refuses with bins alone
+    "index_reduce": {(0, "with more dimensions")},  # wrong in two ways
+    "istft": {("window", "of bools")}, "stft": {(0, "in half precision")},  # PyTorch has kernels for lengths that are powers of two
+    "lobpcg": {(0, "complex")},  # PyTorch starts from real numbers
+    "tensordot": {(2, "too large"), (2, "too small"), (2, "twice")},  # PyTorch says that a tuple of one is no pair
+    "view_as_complex": {(0, "in half precision")},  # there is no array of pairs of halves
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _left_to_right(monkeypatch):
+    """Products in the order of the operands: ``opt_einsum`` has exceptions of its own."""
+    monkeypatch.setattr(theirs.backends.opt_einsum, "enabled", False)
+    monkeypatch.setattr(ours.backends.opt_einsum, "enabled", False)
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - CRASHES))
+def test_refusals(name):
+    samples = SAMPLES[name]
+    calls = [[call_of(torch, each) for each in samples] for torch in (ours, theirs)]
+    best = max(range(len(samples)), key=lambda each: len(calls[1][each]))
+    mine, call = (each[best] for each in calls)
+    for place, value in call.items():
+        for what, wrong in spoilt(theirs, value).items():
+            if (place, what) in OTHERWISE.get(name, ()):
+                continue
+            wanted = outcome(theirs, name, {**call, place: wrong(theirs, value)})
+            got = outcome(ours, name, {**mine, place: wrong(ours, mine[place])})
+            assert is_alike(got, wanted, what), f"argument {place} {what}: {got} for {wanted}"

@@ -83,6 +83,7 @@ for _table in families().values():
     for _sample in _table:
         SAMPLES.setdefault(_sample.name, []).append(_sample)
 CRASHES = {"lu_unpack", "nn.functional.embedding_bag"}  # PyTorch reads past the end of its memory
+BIASES = {(2, "of bools"), (2, "whole"), (2, "in half precision")}
 OTHERWISE = {
     "batch_norm": {(1, "with more dimensions"), (2, "with more dimensions")},  # PyTorch looks at their number of elements alone
     "nn.functional.batch_norm": {(3, "with more dimensions"), (4, "with more dimensions")},
@@ -91,6 +92,10 @@ OTHERWISE = {
     "index_reduce": {(0, "with more dimensions")},  # wrong in two ways
     "istft": {("window", "of bools")}, "stft": {(0, "in half precision")},  # PyTorch has kernels for lengths that are powers of two
     "lobpcg": {(0, "complex")},  # PyTorch starts from real numbers
+    "nn.functional.conv_transpose1d": BIASES, "nn.functional.conv_transpose2d": BIASES,  # PyTorch casts a bias of another dtype
+    "nn.functional.linear": {(2, "with more dimensions")},  # a bias is added as anything is
+    "nn.functional.soft_margin_loss": {(0, "with no dimension"), (1, "of bools"), (1, "with more dimensions")},
+    "nn.functional.unfold": {("padding", "too large"), ("stride", "too large")},  # PyTorch takes no tuple of one
     "tensordot": {(2, "too large"), (2, "too small"), (2, "twice")},  # PyTorch says that a tuple of one is no pair
     "view_as_complex": {(0, "in half precision")},  # there is no array of pairs of halves
 }  # fmt: skip

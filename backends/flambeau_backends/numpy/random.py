@@ -452,8 +452,17 @@ def fill_order(strides: Sequence[int]) -> tuple[int, ...]:
 _THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch has them in single precision
 
 
+_FEW = 1 << 10  # values for which it is the number of calls that counts
+
+
 def _box_muller(unit: np.ndarray) -> np.ndarray:
     """Turn uniforms into normal values, in blocks of eight radii and eight angles (Box & Muller 1958)."""
+    if unit.size <= _FEW:
+        first, second = unit.reshape(-1, 2, 8).swapaxes(0, 1)
+        radius, angle = np.sqrt(np.log(1 - first) * -2), second * (2 * math.pi)
+        np.multiply(np.cos(angle), radius, first)
+        np.multiply(np.sin(angle), radius, second)
+        return unit
     eight = np.dtype((np.void, 8 * unit.itemsize))  # moved as one item
     halves = unit.view(eight).reshape(-1, 2)
     radius, angle = (halves[:, side].copy().view(unit.dtype) for side in (0, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.node import shown_as
 from ..creation import arange
@@ -33,10 +34,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
-    shape = broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = x1.expand(shape), x2.expand(shape)
-    if not x1.is_floating_point():
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype}")
+    shape, common = broadcast_shapes(x1.shape, x2.shape), dtypes.promote_types(x1.dtype, x2.dtype)
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
+    x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
     lengths = [vector_norm(each, 2.0, dim, True).clamp_min(eps) for each in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 

@@ -225,6 +225,8 @@ def istft(
     """
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+    if length is not None and length <= 0:
+        raise RuntimeError(f"istft: expected a length above 0, but got {length}")
     _warn_without_window(window, "and the inversion is lossless only with the window used by stft")
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length

@@ -130,6 +130,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         RuntimeError: the sizes do not fit.
     """
     _check_bilinear(input1, input2, weight, bias)
+    if bias is not None and bias.dtype is not weight.dtype:
+        raise RuntimeError(f"bilinear(): weight is {weight.dtype.legacy_name}, but bias is {bias.dtype.legacy_name}")
     features, left, right = weight.shape
     mapped = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, -1)
     made = (mapped.reshape(-1, features, right) @ input2.reshape(-1, right, 1)).reshape(*input1.shape[:-1], features)

@@ -554,6 +554,8 @@ def lobpcg(
 
     check_square("lobpcg", A)
     k = (1 if X is None else X.shape[-1]) if k is None else k
+    if k < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {k}: [{A.shape[-1]}, {k}]")
     if A.shape[-1] < 3 * (k if n is None else n):
         raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the "
                          f"number of requested eigenpairs (={k if n is None else n})")  # fmt: skip

@@ -11,9 +11,10 @@ from .._tensor import Tensor, alias
 from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.node import shown_as
 from ..autograd.unfolding import become, step
-from ..dispatch import require_constant
+from ..dispatch import broadcast_shapes, require_constant
 from ..op import op
 from ..overrides import wanted
+from ..promotions import TAKES
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
 from .standard import extremes
@@ -110,6 +111,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if not dtypes.can_cast(target.dtype, input.dtype):
+        raise RuntimeError(f"result type {target.dtype.legacy_name} can't be cast to the desired output type "
+                           f"{input.dtype.legacy_name}")  # fmt: skip
     return _huber(input, target, reduction, delta)
 
 
@@ -180,6 +184,14 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return _bce(input, target, weight, reduction)
 
 
+def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> None:
+    for each, kinds in ((weight, "real"), (pos_weight, "real numbers")):
+        if each is not None and each.dtype.category not in TAKES[kinds]:
+            raise RuntimeError(f"weights of {each.dtype.legacy_name} are not supported")
+        if each is not None and broadcast_shapes(each.shape, target.shape) != target.shape:
+            raise RuntimeError(f"weights of shape {list(each.shape)} do not broadcast to the target's, {list(target.shape)}")
+
+
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -192,6 +204,7 @@ def binary_cross_entropy_with_logits(
         input = input.to(target.dtype)
     if weight is not None or pos_weight is not None:
         require_constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+        _check_weights(target, weight, pos_weight)
     return _bce_with_logits(input, target, weight, pos_weight, reduction)
 
 

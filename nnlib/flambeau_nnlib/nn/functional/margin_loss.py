@@ -137,6 +137,8 @@ def soft_margin_loss(
     reduction = how_reduced(reduction, size_average, reduce)
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}")
+    if target.is_complex() and not input.is_complex():
+        raise RuntimeError("result type ComplexFloat can't be cast to the desired output type Float")
     require_constant("soft_margin_loss", target=target)
     return gathered(reduced((-target * input).exp().log1p(), reduction), "SoftMarginLossBackward0", (input,))
 

@@ -1,4 +1,4 @@
-"""Losses of single elements, embedding, resampling, windows."""
+"""Losses of single elements, embedding, dropout, resampling, windows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .kernels import kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
 from .pieces import wide
+from .random import Generator, fill_order
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
 # --- squared error ------------------------------------------------------------------------------------------------
@@ -147,3 +148,15 @@ def col2im(input: Any, space: Sizes, window_size: Sizes, dilation: Sizes, paddin
 @keeps_channels_last
 def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
     return input.take([places[0] for places in taps.indices], dim)
+
+
+@kernel
+def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
+    """The result, and what the input was multiplied by; draws go the way that the elements lie in memory."""
+    if input.flags.c_contiguous:
+        noise = generator.bernoulli(input.shape, input.dtype, keep)
+    else:
+        order = fill_order(np.empty_like(input).strides)
+        noise = generator.bernoulli([input.shape[each] for each in order], input.dtype, keep).transpose(np.argsort(order))
+    noise /= input.dtype.type(keep)
+    return input * noise, noise

@@ -60,7 +60,9 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
 
 
 @with_out
-def vector_norm(input: Tensor, ord: Any = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def vector_norm(
+    input: Tensor, ord: Any = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The norm ``sum(abs(x) ** ord) ** (1 / ord)`` of all elements as one vector, or over the dimensions ``dim``.
 
     ``inf`` and ``-inf`` are the largest and the smallest absolute value, 0 counts what is not zero.
@@ -88,7 +90,9 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
 
 
 @with_out
-def matrix_norm(input: Tensor, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def matrix_norm(
+    input: Tensor, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The norm of matrices: "fro", "nuc", or with the sign of ``ord`` the largest or smallest
 
     - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).

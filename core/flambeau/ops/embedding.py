@@ -94,8 +94,8 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
         raise RuntimeError(f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'weight' "
                            "(while checking arguments for embedding_renorm_)")  # fmt: skip
     if indices.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
-                           f"{indices.type()} instead (while checking arguments for embedding_renorm_)")  # fmt: skip
+        raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but "
+                           f"got {indices.type()} instead (while checking arguments for embedding_renorm_)")  # fmt: skip
     with no_grad():
         rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)
         chosen = weight[rows]

@@ -335,8 +335,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
         if each.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
     if not input.ndim == other.ndim == tau.ndim + 1:
-        raise RuntimeError("torch.ormqr: Expected other to have the same number of dimensions as input, and tau one less, but got "
-                           f"{other.ndim}, {input.ndim} and {tau.ndim}")  # fmt: skip
+        raise RuntimeError("torch.ormqr: Expected other to have the same number of dimensions as input, and tau one less, but "
+                           f"got {other.ndim}, {input.ndim} and {tau.ndim}")  # fmt: skip
     if not input.dtype is other.dtype is tau.dtype:
         raise RuntimeError("torch.ormqr: Expected input, tau and other to have the same dtype, but they have "
                            f"{input.dtype.legacy_name}, {tau.dtype.legacy_name} and {other.dtype.legacy_name}")  # fmt: skip

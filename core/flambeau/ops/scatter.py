@@ -302,10 +302,10 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     warn_once("index_reduce() is in beta and the API may change at any time.")
     dim = _check_source("index_reduce", input, dim, index, source)
     require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
-    if source.ndim and any(n != m for each, (n, m) in enumerate(zip(input.shape, source.shape, strict=False)) if each != dim) or (
-            source.ndim > max(input.ndim, 1)):  # fmt: skip
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-                           f"{list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
+    others = [[size for each, size in enumerate(tensor.shape) if each != dim] for tensor in (input, source)]
+    if source.ndim and others[0] != others[1]:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+                           f"= {list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
     if not input.ndim:
         return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
     shape = [1] * input.ndim

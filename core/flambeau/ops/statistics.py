@@ -262,13 +262,17 @@ def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
 
 
 @composite(out=True)
-def quantile(input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def quantile(
+    input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """The ``q``-quantiles: of all elements or over ``dim``; several ``q`` come as the first dimension."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
 
 
 @composite(out=True)
-def nanquantile(input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+def nanquantile(
+    input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """The ``q``-quantiles of the elements that are not NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip_nan=True)
 
@@ -331,7 +335,9 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 @composite(out=True)
-def norm(input: Tensor, p: Any = "fro", dim: Dims | None = None, keepdim: bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
+def norm(
+    input: Tensor, p: Any = "fro", dim: Dims | None = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     if dtype is not None:
         input = input.to(dtype)

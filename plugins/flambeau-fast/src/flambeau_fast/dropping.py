@@ -9,7 +9,7 @@ import numpy as np
 
 from flambeau_backends.numpy.random import Generator, fill_order
 
-from .choice import FLOAT, KERNELS
+from .choice import FLOAT, fast
 from .lazy import Lazy
 
 loops = Lazy("loops.random")
@@ -17,18 +17,14 @@ loops = Lazy("loops.random")
 LEAST = 1 << 12
 
 
-def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
-    """The result, and what the input was multiplied by; the NumPy backend itself has no such kernel."""
+@fast(LEAST)
+def fused_dropout(input: Any, keep: float, generator: Generator) -> Any:
     order = fill_order(np.empty_like(input).strides)
     turned = input.transpose(order)
-    if input.dtype is FLOAT and input.size >= LEAST and turned.flags.c_contiguous:
-        made = _by_loop(turned, keep, generator)
-    else:
-        noise = generator.bernoulli(turned.shape, input.dtype, keep)
-        noise /= input.dtype.type(keep)
-        made = turned * noise, noise
+    if not turned.flags.c_contiguous:
+        return None
     back = np.argsort(order)
-    return made[0].transpose(back), made[1].transpose(back)
+    return tuple(each.transpose(back) for each in _by_loop(turned, keep, generator))
 
 
 def _by_loop(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
@@ -41,5 +37,3 @@ def _by_loop(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
     generator._bits.state = engine
     return made[0], made[1]
 
-
-KERNELS["fused_dropout"] = fused_dropout

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import backend as backends
 from .backend import Backend
-from .dtypes import BOOL, COMPLEX, FLOATING, INTEGER, dtype, meant
+from .dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
 
 __all__ = ["Kind", "device", "get_default_device", "kind_of", "set_default_device"]
 
@@ -194,6 +194,7 @@ _SCALARS_THAT_FIT = {
     FLOATING: frozenset({bool, int, float}),
     COMPLEX: frozenset({bool, int, float, complex}),
 }
+_NONE: frozenset[type] = frozenset()  # of the numbers beside half precision, not all are rounded to it
 
 
 guards = {"wanted": False}  # whether there are devices that work goes to only while they are current
@@ -207,7 +208,9 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     whether they are is one comparison by identity.
     """
 
-    __slots__ = ("F", "_one", "array_type", "backend", "constants", "device", "dtype", "raw_dtype", "scalars", "table")
+    __slots__ = (
+        "F", "_one", "array_type", "backend", "constant_types", "constants", "device", "dtype", "raw_dtype", "scalars", "table",
+    )  # fmt: skip
     __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
 
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
@@ -222,6 +225,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
         self.array_type = backend.array_type
         self.raw_dtype = backend.dtypes[dtype]
         self.scalars = _SCALARS_THAT_FIT[dtype.category]
+        self.constant_types = _NONE if dtype in HALF else self.scalars
         self.constants: dict[Any, Any] = {}
         self.F = kernels or kernels_of(self)
         self._one: Any = None

@@ -65,12 +65,17 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
                 lambda given, result: forward_ad.push_forward(op, tensors, params, given, result),
             )  # fmt: skip
     kind, arrays = _operands(op, tensors)
-    kernel, result_kind = kind[op.name]
+    exact = _exact(op, kind) if any(isinstance(each, _SCALARS) for each in tensors) else kind
+    if exact is not kind:
+        arrays = [_as_array(each, exact) for each in tensors]
+    kernel, result_kind = exact[op.name]
     try:
         given = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
         made = kernel(*arrays, **dict(zip(op.kernel_params, given, strict=True))) if op.variadic else kernel(*arrays, *given)
     except Exception as error:
         raise explain(error, op, tensors, params) from None
+    if exact is not kind:
+        made, result_kind = kind.backend.astype(made, kind.raw_dtype), kind
     result = _wrapped(op, made, result_kind, tensors, params)
     if is_inference_mode_enabled():
         _mark_inference(result)
@@ -107,11 +112,16 @@ def _for_rules(op: Op, kind: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     made = []
     for name, each in zip(op.tensor_names, tensors, strict=True):
         if isinstance(each, _SCALARS):
-            each = wrap_scalar(each, kind)
+            each = wrap_scalar(each, _exact(op, kind))
         elif isinstance(each, Tensor) and each._kind.dtype.category < dtypes.FLOATING and name not in op.apart:
             each = each.to(kind.dtype)
         made.append(each)
     return tuple(made)
+
+
+def _exact(op: Op, kind: Kind) -> Kind:
+    """The kind that takes a Python number: float32 beside half precision, where PyTorch rounds the result only."""
+    return kind.to(dtypes.float32) if op.exact and kind.dtype in dtypes.HALF else kind
 
 
 def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:

@@ -121,7 +121,7 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
     def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         kind = self._kind
         kernel = kind.backend.all_inplace_kernels.get(name)
-        if kernel is None or type(self) not in FAST:
+        if kernel is None or type(self) not in FAST or kind.dtype in dtypes.HALF:  # which is to be rounded as out of place
             return False
         recording = _grad.get()
         if self._inference or transforms["count"] or (self._view is not None and recording and _root(self)._requires_grad):

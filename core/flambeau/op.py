@@ -73,6 +73,7 @@ class Op:
         self.backward_name_along: str | None = options.get("backward_name_along")  # where ``dim`` is given
         self.scalars = self._scalars(options.get("scalars", True))  # the tensor arguments that a Python number may stand for
         self.takes: str = options.get("takes", "all")
+        self.exact: bool = options.get("exact", False)  # takes a number beside half precision as it is
         self.function: Callable[..., Any]
         self.record: Callable[..., Any]
         self.node: type[Node]
@@ -185,6 +186,7 @@ def op(
         scalars: whether a Python number may stand for one of several tensors that are brought to a common dtype, or for which.
         face: whether the public function of that name, if it is another, takes all that this one does; overrides are given it.
         takes: the dtypes that there is a kernel for: a key of ``TAKES``.
+        exact: whether a Python number beside half precision is taken as it is, not rounded to half precision first.
         check: raises where PyTorch refuses the arguments' dtypes; called with them before a cast, and after an error.
         joint: one rule that returns the gradients of all tensor arguments but those that are ``fixed``, for when they share work.
         unfold: turns the node into those that PyTorch has, where somebody looks.
@@ -213,6 +215,7 @@ def op(
 
 _OPTIONS = {
     "apart",
+    "exact",
     "takes",
     "face",
     "by_columns",
@@ -692,7 +695,7 @@ class Foreign:
 
 def as_operand(value: Any, beside: Any) -> Any:
     """A Python scalar as a 0-d tensor of the kind of ``beside``, where its category fits; else the value as Foreign."""
-    if type(beside) in FAST and type(value) in beside._kind.scalars:
+    if type(beside) in FAST and type(value) in beside._kind.constant_types:
         try:
             return constant(value, beside._kind)
         except OverflowError:

@@ -21,6 +21,7 @@ PROMOTIONS: Mapping[str, Promotion] = {
     "match": lambda d: (d, d),  # arguments must agree
     "product": lambda d: (float32 if d in HALF else d, d),  # arguments must agree; half precision is added up in float32
     "arithmetic": lambda d: (d, d),  # arguments are brought to a common dtype
+    "wide arithmetic": lambda d: (float32 if d in HALF else d, d),  # and half precision is rounded once, at the end
     "float": lambda d: (_to_float(d), _to_float(d)),  # integers become the default floating-point dtype
     "accumulate": lambda d: (float32 if d in HALF else d, d),  # half precision is summed in float32
     "float_accumulate": lambda d: (float32 if d in HALF else _to_float(d), _to_float(d)),
@@ -45,5 +46,5 @@ TAKES: Mapping[str, frozenset[int]] = {
     "inexact": frozenset({FLOATING, COMPLEX}),
     "floating": frozenset({FLOATING}),
 }
-COMMON = frozenset({"arithmetic", "float", "compare", "position"})  # promotions that bring several arguments to one dtype
+COMMON = frozenset({"arithmetic", "wide arithmetic", "float", "compare", "position"})  # several arguments to one dtype
 ONE_KIND = COMMON | {"match", "product"}  # those after which all arguments are of one kind

@@ -36,7 +36,9 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
         return np.broadcast_to(input, shape)
     new = len(shape) - input.ndim
     strides = [0 if n == 1 else step for n, step in zip(input.shape, input.strides, strict=True)]
-    return np.ndarray(shape, input.dtype, input, 0, (*(0,) * new, *strides))
+    made = np.ndarray(shape, input.dtype, input, 0, (*(0,) * new, *strides))
+    made.flags.writeable = False  # as broadcast_to has it: a write would be one to several elements
+    return made
 
 
 # --- joining ------------------------------------------------------------------------------------------------------

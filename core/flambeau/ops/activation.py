@@ -51,11 +51,11 @@ PUBLIC["relu_"] = relu_
 
 _leaky_relu = _activation(
     "leaky_relu", lambda xp, input, /, negative_slope: xp.where(input > 0, input, input * negative_slope),
-    lambda F, g, input, negative_slope: F.leaky_relu_backward(g, input, negative_slope), promote="same",
+    lambda F, g, input, negative_slope: F.leaky_relu_backward(g, input, negative_slope),
 )  # fmt: skip
 op(
     "leaky_relu_backward", lambda xp, input, of, /, negative_slope: xp.where(of > 0, input, input * negative_slope),
-    public=False, method=False, out=False,
+    promote="accumulate", public=False, method=False, out=False,
     input=lambda F, g, of, negative_slope: F.leaky_relu_backward(g, of, negative_slope),
     of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
 )  # fmt: skip
@@ -224,7 +224,7 @@ _hardshrink = _activation(
 )  # fmt: skip
 _softshrink = _activation(
     "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
-    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input), promote="same",
+    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input),
 )  # fmt: skip
 
 

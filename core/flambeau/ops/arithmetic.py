@@ -55,7 +55,17 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(input, Tensor) and isinstance(other, Tensor):
         other = other.to(result_dtype((input, other)))
+        if other.dtype in dtypes.HALF:  # the factor is rounded, and then only the sum
+            return input.float(), other.float() * other.new_tensor(alpha).item()
     return input, other * alpha
+
+
+def _rounded(made: Tensor, name: str, input: Any, other: Any) -> Tensor:
+    """A result of operands in half precision that were scaled in single precision."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        return made
+    common = result_dtype((input, other))
+    return made if made.dtype is common else gathered(made.to(common), name, (input, other))
 
 
 @composite(inplace=True, out=True)
@@ -66,7 +76,7 @@ def add(input: Any, other: Any, alpha: Number = 1) -> Tensor:
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
-    return _add(*_scaled("add", input, other, alpha))
+    return _rounded(_add(*_scaled("add", input, other, alpha)), "AddBackward0", input, other)
 
 
 @composite(inplace=True, out=True, aliases=("subtract",))
@@ -74,7 +84,7 @@ def sub(input: Any, other: Any, alpha: Number = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
     if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
         _refuse_bool_sub(input, other)
-    return _sub(*_scaled("sub", input, other, alpha))
+    return _rounded(_sub(*_scaled("sub", input, other, alpha)), "SubBackward0", input, other)
 
 
 @composite(method=False, grad_fn="RsubBackward1")
@@ -87,7 +97,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
 
 mul = op(
     "mul", lambda xp, input, other: xp.multiply(input, other),
-    promote="arithmetic", inplace=True, aliases=("multiply",), dunders=("__mul__", "__rmul__", "__imul__"),
+    promote="arithmetic", exact=True, inplace=True, aliases=("multiply",), dunders=("__mul__", "__rmul__", "__imul__"),
     doc="""The product ``input * other``, element by element, broadcast.
 
     >>> import flambeau as torch
@@ -100,14 +110,15 @@ mul = op(
 
 _div = op(
     "div", lambda xp, input, other: xp.divide(input, other),
-    promote="float", public=False, method=False, dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
+    promote="float", exact=True, public=False, method=False, dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
     input=lambda F, g, other: g / F.conj(other),
     other=lambda F, g, input, other: -g * F.conj(input / other / other),
 )  # fmt: skip
 
 floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
-    promote="arithmetic", takes="real numbers", inplace=True, dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
+    promote="arithmetic", exact=True, takes="real numbers", inplace=True,
+    dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
     doc="The quotient rounded towards minus infinity.", backward_name="DivBackward1",
     input=lambda F, g: g * 0,
     other=lambda F, g: g * 0,
@@ -288,6 +299,13 @@ attach(float_power_=_float_power_)
 # --- multiply and add ---------------------------------------------------------------------------------------------
 
 
+def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors, those of half precision in single precision, if all are: what is made of them is to be rounded once."""
+    if all(each._kind.dtype in dtypes.HALF for each in tensors):
+        return tuple(each.float() for each in tensors)
+    return tensors
+
+
 @composite(inplace=True, out=True)
 def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Number = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
@@ -300,7 +318,9 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
         warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
         value, tensor1, tensor2 = tensor1, tensor2, args[0]
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
-    made = input + (tensor1 if value == 1 else tensor1 * value) * tensor2
+    terms = _wide(input, tensor1, tensor2)
+    made = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
+    made = made if terms[0] is input else made.to(result_dtype((input, tensor1, tensor2)))
     require_dtype("addcmul_cpu_out", made, "numbers")
     return gathered(made, "AddcmulBackward0", (input, tensor1, tensor2))
 
@@ -317,14 +337,16 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
                            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
                            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
                            "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
-    made = input + (tensor1 if value == 1 else tensor1 * value) / tensor2
+    terms = _wide(input, tensor1, tensor2)
+    made = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
+    made = made if terms[0] is input else made.to(result_dtype((input, tensor1, tensor2)))
     return gathered(made, "AddcdivBackward0", (input, tensor1, tensor2))
 
 
 _lerp = op(
     "lerp", lambda xp, input, end, weight: xp.where(
         xp.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
-    promote="arithmetic", public=False, method=False, backward_name="LerpBackward1",
+    promote="wide arithmetic", public=False, method=False, backward_name="LerpBackward1",
     input=lambda F, g, weight: g * F.conj(1 - weight),
     end=lambda F, g, weight: g * F.conj(weight),
     weight=lambda F, g, input, end: g * F.conj(end - input),
@@ -338,7 +360,7 @@ def _lerp_scalar_forward(xp: Any, input: Any, end: Any, /, weight: Any) -> Any:
 
 
 _lerp_scalar = op(
-    "lerp_scalar", _lerp_scalar_forward, promote="arithmetic", public=False, method=False, backward_name="LerpBackward0",
+    "lerp_scalar", _lerp_scalar_forward, promote="wide arithmetic", public=False, method=False, backward_name="LerpBackward0",
     input=lambda F, g, weight: g * (1 - weight).conjugate(),
     end=lambda F, g, weight: g * weight.conjugate(),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
+from ..autograd.node import shown_as
 from ..creation import empty_like
 from ..devices import Kind
 from ..inplace import in_place
@@ -53,7 +54,7 @@ def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
     rounds_often = kind.dtype.itemsize == 2 and kind.device.type == "cpu"  # in half precision, the noise and the product
     if "fused_dropout" in kind.backend.all_kernels and type(kind) is Kind and not (whole_channels or rounds_often):
         made: Tensor = _fused(input, 1 - p, raw_generator(None, kind.device))[0]
-        return made
+        return shown_as(made, "MulBackward0") if kind.device.type == "cpu" else made
     with no_grad():
         noise = _kept(input, p, whole_channels).div_(1 - p)
     return input * noise

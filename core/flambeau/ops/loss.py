@@ -14,7 +14,6 @@ from ..autograd.unfolding import become, step
 from ..dispatch import broadcast_shapes, require_constant
 from ..op import op
 from ..overrides import wanted
-from ..promotions import TAKES
 from .formula import formula
 from .softmax import log_softmax, log_softmax_backward
 from .standard import extremes
@@ -185,8 +184,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
 
 def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> None:
-    for each, kinds in ((weight, "real"), (pos_weight, "real numbers")):
-        if each is not None and each.dtype.category not in TAKES[kinds]:
+    for each, refused in ((weight, ()), (pos_weight, (dtypes.bool_,))):
+        if each is not None and (each.dtype in refused or (each.is_complex() and not target.is_complex())):
             raise RuntimeError(f"weights of {each.dtype.legacy_name} are not supported")
         if each is not None and broadcast_shapes(each.shape, target.shape) != target.shape:
             raise RuntimeError(f"weights of shape {list(each.shape)} do not broadcast to the target's, {list(target.shape)}")

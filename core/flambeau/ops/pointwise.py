@@ -134,12 +134,12 @@ clone_ = op(
 
 def _unary(name: str, forward: Any, doc: str, rule: Any, *aliases: str, **options: Any) -> Callable[..., Tensor]:
     """A function that makes floats of integers, with an in-place form."""
-    return op(name, forward, doc=doc, promote="float", inplace=True, aliases=aliases, input=rule, **options)
+    return op(name, forward, doc=doc, inplace=True, aliases=aliases, input=rule, **{"promote": "float", **options})
 
 
 sqrt = _unary("sqrt", lambda xp, input: xp.sqrt(input), "The square root.", lambda F, g, out: g / F.conj(2 * out))
 rsqrt = _unary("rsqrt", lambda xp, input: 1 / xp.sqrt(input), "One over the square root.",
-               lambda F, g, out: -0.5 * g * F.conj(out * out * out))  # fmt: skip
+               lambda F, g, out: -0.5 * g * F.conj(out * out * out), promote="float_accumulate")  # fmt: skip
 square = op("square", lambda xp, input: xp.multiply(input, input), promote="number", inplace=True, doc="The square.",
             input=lambda F, g, input: g * F.conj(2 * input), backward_name="PowBackward0")  # fmt: skip
 reciprocal = _unary("reciprocal", lambda xp, input: 1 / input, "One over each element.",
@@ -230,7 +230,8 @@ def _sigmoid_forward(xp: Any, input: Any) -> Any:
     return xp.where(input < 0, small, 1.0) / (1 + small)
 
 
-sigmoid = _unary("sigmoid", _sigmoid_forward, "``1 / (1 + exp(-x))``.", lambda F, g, out: g * F.conj(out * (1 - out)))
+sigmoid = _unary("sigmoid", _sigmoid_forward, "``1 / (1 + exp(-x))``.", lambda F, g, out: g * F.conj(out * (1 - out)),
+                 promote="float_accumulate")
 relu = op(
     "relu", lambda xp, input: xp.maximum(input, xp.zeros((), dtype=input.dtype)), inplace=True, out=False,
     takes="real numbers", check=refusing(dtypes.BOOL, "Boolean inputs not supported for relu"),

@@ -345,7 +345,7 @@ def _variance_arguments(
 
 @composite(out=True)
 def var(
-    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Tensor:  # fmt: skip
     """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
@@ -355,7 +355,7 @@ def var(
 
 @composite(out=True)
 def std(
-    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Tensor:  # fmt: skip
     """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
@@ -375,7 +375,7 @@ _std = op(
 
 @composite(method=False, grad_fn="VarMeanBackward0")
 def var_mean(
-    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Any:  # fmt: skip
     """The variance and the mean."""
@@ -385,7 +385,7 @@ def var_mean(
 
 @composite(method=False, grad_fn="StdMeanBackward0")
 def std_mean(
-    input: Tensor, dim: Dims | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Any:  # fmt: skip
     """The standard deviation and the mean."""

@@ -58,6 +58,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are decl
     "Dtype": ("torch.dtype", lambda value: isinstance(value, dtypes.dtype) or value in (bool, int, float, complex)),
     "Sequence[int]": ("tuple of ints", _are_whole),
     "Dims": ("tuple of ints", lambda value: _is_whole(value) or _are_whole(value)),
+    "Dims | bool": ("tuple of ints", lambda value: type(value) is bool or _is_whole(value) or _are_whole(value)),
     "Sequence[Tensor]": ("tuple of Tensors", lambda value: isinstance(value, (tuple, list))),
 }
 _TYPES["int | Tensor"] = _TYPES["int"]

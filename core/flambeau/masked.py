@@ -66,6 +66,8 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_either(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
+        if "keepdim" in kwargs and function.__name__ != "logsumexp":  # PyTorch hands that on as it is
+            kwargs["keepdim"] = bool(kwargs["keepdim"])
         if not isinstance(input, MaskedTensor):
             return function(input, *args, mask=mask, **kwargs)
         mask = input.get_mask() if mask is None else input.get_mask() & mask

@@ -250,7 +250,7 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     dims = (
         range(len(shape))
         if dim is None
-        else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+        else [wrap_dim(whole(each), len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
     )
     for each in dims if len(dims) > 1 and dim is not None else ():
         if dims.count(each) > 1:
@@ -705,8 +705,8 @@ op(
 def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all windows of length ``size``, ``step`` apart, along a dimension; they become the last one."""
     if not self.ndim:
-        return _unfold_method(self.reshape(1), wrap_dim(dimension, 0), size, step).reshape(size)
-    dim = wrap_dim(dimension, self.ndim)
+        return _unfold_method(self.reshape(1), wrap_dim(whole(dimension), 0), whole(size), step).reshape(whole(size))
+    dim, size, step = wrap_dim(whole(dimension), self.ndim), whole(size), whole(step)
     if size > self.shape[dim]:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
     if step <= 0:

@@ -61,7 +61,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are decl
     "Dims | bool": ("tuple of ints", lambda value: type(value) is bool or _is_whole(value) or _are_whole(value)),
     "Sequence[Tensor]": ("tuple of Tensors", lambda value: isinstance(value, (tuple, list))),
 }
-_TYPES["int | Tensor"] = _TYPES["int"]
+_TYPES["int | Tensor"] = ("int", lambda value: _is_whole(value) or _is_tensor(value))
 _TYPES["dtypes.dtype"] = _TYPES["Dtype"]
 _TYPES["Sequence[Tensor | Sequence[Tensor]]"] = _TYPES["Sequence[Tensor]"]  # as separate arguments, or in a sequence
 _AT_ONCE = {"bool": "bool", "int": "int"}  # what generated code looks at, and the type that it asks for

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -153,3 +155,15 @@ def test_subclasses_are_offered_operators_by_name():
     made = [x & 1, 5 - x, x == 3, 7 // x, x @ x]
     assert seen == ["__and__", "__rsub__", "__eq__", "__rfloordiv__", "matmul"] and all(type(each) is Seeing for each in made)
     assert x != "text" and x != None  # noqa: E711
+
+
+def test_a_function_that_is_first_called_under_a_mode():
+    """What is generated then is what would be generated at any other time."""
+    program = (
+        "import flambeau as torch\n"
+        "class Mode(torch.overrides.TorchFunctionMode): pass\n"
+        "with Mode():\n    torch.pinverse(torch.eye(2))\n"
+        "print(torch.pinverse(x=torch.eye(2), rcond=0.1).tolist())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[[1.0, 0.0], [0.0, 1.0]]\n", done.stderr

@@ -7,13 +7,12 @@ False, an integer may be another library's or a tensor of no dimensions, a numbe
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from . import dtypes
 from ._tensor import Tensor
-from .declared import UNSET
+from .declared import UNSET, signature_of
 
 __all__ = ["Dims", "Number", "blaming_arguments", "check", "checking", "fits_at_once", "types_of"]
 
@@ -73,7 +72,7 @@ def types_of(function: Callable[..., Any]) -> dict[str, str]:
     Functions outside of the core hand on what they are given to operations that check it: of theirs, it is the tensors.
     """
     found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in signature_of(function).parameters.items():
         declared = parameter.annotation
         if declared is parameter.empty and type(parameter.default) is bool:
             declared = "bool"
@@ -109,7 +108,7 @@ def blaming_arguments(function: Callable[..., Any], key: str, namespace: dict[st
 
 def checking(function: Callable[..., Any], key: str) -> str:
     """The call that refuses arguments that are not of their types."""
-    names = [each.name for each in inspect.signature(function).parameters.values() if each.kind is not each.VAR_KEYWORD]
+    names = [each.name for each in signature_of(function).parameters.values() if each.kind is not each.VAR_KEYWORD]
     given = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
     space = next((f"{each}_" for each in ("fft", "linalg", "special") if f"flambeau.{each}" in function.__module__), "")
     return f"check_arguments({space + function.__name__!r}, types_{key}, {given})"

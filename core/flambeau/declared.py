@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["UNSET", "as_method", "declarations", "named", "too_many", "with_numpy_names"]
+__all__ = ["UNSET", "as_method", "declarations", "named", "signature_of", "too_many", "with_numpy_names"]
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
@@ -102,6 +102,14 @@ def named(function: str, parameter: str, values: Sequence[Any]) -> Any:
     raise missing(function, parameter)
 
 
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """How a function is declared, also while a mode has its calls offered."""
+    from .op import STAND_INS
+
+    written: Any = inspect.unwrap(function, stop=lambda each: hasattr(each, "__signature__"))
+    return inspect.signature(STAND_INS.get(written, written))
+
+
 def declarations(
     function: Callable[..., Any], key: str, namespace: dict[str, Any]
 ) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -113,7 +121,7 @@ def declarations(
     given: list[str] = []
     named: list[str] = []
     required: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in signature_of(function).parameters.values():
         name = parameter.name
         text = name
         if parameter.default is not parameter.empty:

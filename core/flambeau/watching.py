@@ -60,7 +60,7 @@ class Watched:
 
 def _copied(function: FunctionType) -> FunctionType:
     made = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
+    made.__kwdefaults__, made.__annotations__ = function.__kwdefaults__, function.__annotations__
     return made
 
 

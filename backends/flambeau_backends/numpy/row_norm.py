@@ -16,7 +16,6 @@ import numpy as np
 
 from .pieces import PIECE, pieces
 from .sums import ones
-from .threads import LARGE, parts, share
 
 __all__ = ["normalize", "normalize_backward"]
 
@@ -68,35 +67,22 @@ def _measure(part: Any, mean: Any, scale: Any, average: Any, eps: float) -> tupl
     return part, near
 
 
-def _runs(rows: Any) -> tuple[list[slice], bool]:
-    """The rows in as many runs as there are threads, if sharing them pays; and whether it does."""
-    pays = rows.size >= LARGE
-    return parts(len(rows), len(rows), pays), pays
-
-
 def normalize(input: Any, weight: Any, bias: Any, length: int, eps: float) -> tuple[Any, Any]:
     """The normalized rows of ``length``, and the means and scales, for the backward."""
     rows, dtype = _as_rows(input, length), input.dtype
     made, moments = np.empty(input.shape, dtype), np.empty((2, len(rows)), dtype)
-    outs = made.reshape(rows.shape)
+    outs, step = made.reshape(rows.shape), _rows_at_a_time(rows)
     if rows.size <= _SMALL:
         _normalize_few(rows, weight, bias, eps, outs, *moments)
         return made, moments
     zeros, average = np.zeros(length, dtype), np.full(length, 1 / length, dtype)
     weight = np.ones(length, dtype) if weight is None else weight.reshape(length)
-    bias = zeros if bias is None else bias.reshape(length)
-
-    def compute(run: slice) -> None:
-        given, filled, found = rows[run], outs[run], moments[:, run]
-        step = _rows_at_a_time(given)
-        scaled, shifted = _RankTwo(step, weight, zeros), _RankTwo(step, weight, bias)
-        for piece in pieces(*given.shape):
-            out, (mean, scale) = filled[piece], found[:, piece]
-            part, mean = _measure(given[piece], mean, scale, average, eps)
-            np.multiply(part, scaled(scale, 0), out)
-            np.add(out, shifted(-mean * scale, 1), out)
-
-    share(compute, *_runs(rows))
+    scaled, shifted = _RankTwo(step, weight, zeros), _RankTwo(step, weight, zeros if bias is None else bias.reshape(length))
+    for piece in pieces(*rows.shape):
+        out, (mean, scale) = outs[piece], moments[:, piece]
+        part, mean = _measure(rows[piece], mean, scale, average, eps)
+        np.multiply(part, scaled(scale, 0), out)
+        np.add(out, shifted(-mean * scale, 1), out)
     return made, moments
 
 
@@ -121,29 +107,16 @@ def _normalize_few(rows: Any, weight: Any, bias: Any, eps: float, out: Any, mean
 def normalize_backward(
     g: Any, input: Any, weight: Any, bias: Any, length: int, eps: float, moments: Any
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias."""
+    """The gradients of input, weight and bias.
+
+    With ``t = g * weight`` and a normalized row ``s``, that of the row is ``scale * (t - mean(t) - s * mean(t * s))``.
+    """
     if moments is None:
         moments = normalize(input, None, None, length, eps)[1]
     rows, slopes, dtype = _as_rows(input, length), _as_rows(g, length), input.dtype
-    made = np.empty(input.shape, dtype)
-    outs, factor = made.reshape(rows.shape), np.ones(length, dtype) if weight is None else weight.reshape(length)
-
-    def compute(run: slice) -> tuple[Any, Any]:
-        return _run_backward(slopes[run], rows[run], factor, moments[:, run], outs[run])
-
-    found = share(compute, *_runs(rows))
-    d_weight, d_bias = (sum(each) for each in zip(*found, strict=True))
-    return (made, None if weight is None else d_weight.reshape(weight.shape),
-            None if bias is None else d_bias.reshape(bias.shape))  # fmt: skip
-
-
-def _run_backward(slopes: Any, rows: Any, factor: Any, moments: Any, outs: Any) -> tuple[Any, Any]:
-    """Fill in the gradient of some rows; what they add to those of weight and bias.
-
-    With ``t = slope * factor`` and a normalized row ``s``, that of the row is ``scale * (t - mean(t) - s * mean(t * s))``.
-    """
-    length, step, dtype = rows.shape[1], _rows_at_a_time(rows), rows.dtype
-    d_weight, d_bias = np.zeros(length, dtype), np.zeros(length, dtype)
+    made, d_weight, d_bias = np.empty(input.shape, dtype), np.zeros(length, dtype), np.zeros(length, dtype)
+    outs, step = made.reshape(rows.shape), _rows_at_a_time(rows)
+    factor = np.ones(length, dtype) if weight is None else weight.reshape(length)
     scaled = _RankTwo(step, factor, np.zeros(length, dtype))
     scratch, lefts = np.empty((step, length), dtype), np.ones((2, step), dtype)
     for piece in pieces(*rows.shape):
@@ -163,4 +136,5 @@ def _run_backward(slopes: Any, rows: Any, factor: Any, moments: Any, outs: Any) 
         np.multiply(part, tilt[:, None], out)
         np.add(out, (along * scale / length - mean * tilt)[:, None], out)
         np.subtract(np.multiply(slope, scaled(scale, 0), product), out, out)
-    return d_weight, d_bias
+    return (made, None if weight is None else d_weight.reshape(weight.shape),
+            None if bias is None else d_bias.reshape(bias.shape))  # fmt: skip

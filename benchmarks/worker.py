@@ -64,7 +64,10 @@ class Work:
             return self._memory_cuda(name)
         if not Path("/proc/self/clear_refs").exists():
             return None
-        self._make(name)()  # loads, and compiles, what only this step needs: code is not the memory that a step takes
+        step = self._make(name)
+        for _ in range(MEASURED_STEPS):  # loads, and compiles, what these steps need: code is not the memory that they take
+            step()
+        del step
         release()
         before = anonymous()
         step = self._make(name)

@@ -16,7 +16,6 @@ from .declared import UNSET, signature_of
 
 __all__ = ["Dims", "Number", "blaming_arguments", "check", "checking", "fits_at_once", "types_of"]
 
-
 Dims: TypeAlias = Any  # a dimension, or several
 Number: TypeAlias = Any  # of Python, of another library, or a tensor of no dimensions
 
@@ -45,24 +44,40 @@ def _are_whole(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and all(map(_is_whole, value))
 
 
+def _is_dtype(value: Any) -> bool:
+    return isinstance(value, dtypes.dtype) or value in (bool, int, float, complex)
+
+
+def _are_several(value: Any) -> bool:
+    return isinstance(value, (tuple, list))
+
+
+def _either(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: any(test(value) for test in tests)
+
+
+def _one_of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are declared: what they are called, and what is one
     "Tensor": ("Tensor", _is_tensor),
     "torch.Tensor": ("Tensor", _is_tensor),
-    "bool": ("bool", lambda value: type(value) is bool),
+    "Tensor | Number": ("Tensor", _either(_is_tensor, _is_number)),
+    "Sequence[Tensor]": ("tuple of Tensors", _are_several),
+    "Sequence[Tensor | Sequence[Tensor]]": ("tuple of Tensors", _are_several),  # as separate arguments, or in a sequence
+    "bool": ("bool", _one_of(bool)),
     "int": ("int", _is_whole),
+    "int | Tensor": ("int", _either(_is_whole, _is_tensor)),
+    "Sequence[int]": ("tuple of ints", _are_whole),
+    "Dims": ("tuple of ints", _either(_is_whole, _are_whole)),
+    "Dims | bool": ("tuple of ints", _either(_is_whole, _are_whole, _one_of(bool))),
     "float": ("float", _is_number),
     "Number": ("Number", _is_number),
-    "Tensor | Number": ("Tensor", lambda value: _is_tensor(value) or _is_number(value)),
-    "str": ("str", lambda value: isinstance(value, str)),
-    "Dtype": ("torch.dtype", lambda value: isinstance(value, dtypes.dtype) or value in (bool, int, float, complex)),
-    "Sequence[int]": ("tuple of ints", _are_whole),
-    "Dims": ("tuple of ints", lambda value: _is_whole(value) or _are_whole(value)),
-    "Dims | bool": ("tuple of ints", lambda value: type(value) is bool or _is_whole(value) or _are_whole(value)),
-    "Sequence[Tensor]": ("tuple of Tensors", lambda value: isinstance(value, (tuple, list))),
+    "str": ("str", _one_of(str)),
+    "Dtype": ("torch.dtype", _is_dtype),
+    "dtypes.dtype": ("torch.dtype", _is_dtype),
 }
-_TYPES["int | Tensor"] = ("int", lambda value: _is_whole(value) or _is_tensor(value))
-_TYPES["dtypes.dtype"] = _TYPES["Dtype"]
-_TYPES["Sequence[Tensor | Sequence[Tensor]]"] = _TYPES["Sequence[Tensor]"]  # as separate arguments, or in a sequence
 _AT_ONCE = {"bool": "bool", "int": "int"}  # what generated code looks at, and the type that it asks for
 
 

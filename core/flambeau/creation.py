@@ -519,6 +519,7 @@ def empty_strided(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Uninitialised elements with the strides given."""
+    size, stride = as_shape((size,)), as_shape((stride,))
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     flat = empty(extent, dtype=dtype, device=device)
     return _finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)

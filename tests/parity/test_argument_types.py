@@ -10,30 +10,14 @@ pytest.importorskip("expecttest")
 from .test_operators import OPERATORS, SOURCES, converted, on_flambeau, samples_of  # noqa: E402
 
 WRONG = ["a", ["a"], 1.5]
-NOT_LOOKED_AT = """
-    nn.functional.cross_entropy ignore_index; nn.functional.nll_loss ignore_index; nn.functional.embedding_bag padding_idx
-    nn.functional.embedding norm_type; nn.functional.dropout 0; nn.functional.alpha_dropout 0
-    nn.functional.feature_alpha_dropout 0; nn.functional.pad 3; constant_pad_nd 2; normal layout; randint 0
-"""  # where it is without effect, or PyTorch's own layers hand it on to what refuses it
-REFUSED_OTHERWISE = """
-    nn.functional.linear_cross_entropy reduction; nn.functional.adaptive_avg_pool2d 1; nn.functional.adaptive_avg_pool3d 1
-    nn.functional.adaptive_max_pool2d 1; nn.functional.adaptive_max_pool3d 1; nn.functional.pad 2; to 2; to 3; to 4; einsum 1
-    new_empty_strided 1; new_empty_strided 2; histogramdd 1
-"""  # for its value, as no such mode, device, equation or size
-REFUSED_HERE = """
-    nn.functional.max_unpool1d kernel_size; nn.functional.max_unpool1d stride; nn.functional.max_unpool2d kernel_size
-    nn.functional.max_unpool2d stride; nn.functional.max_unpool3d kernel_size; signal.windows.general_cosine a
-    masked.sum keepdim; masked.amax keepdim; masked.amin keepdim; masked.argmax keepdim; masked.argmin keepdim
-    masked.mean keepdim; masked.norm keepdim; masked.var keepdim; masked.std keepdim
-    __rmatmul__ 0; __rmod__ 0; __rpow__ 0; __rpow__ 1; __rsub__ 0
-"""  # what PyTorch's functions in Python do not look at, and operators, which let Python refuse it
-
-
-def listed(text):
-    return {each.strip() for line in text.splitlines() for each in line.split(";")}
-
-
-TAKEN, REFUSED = listed(NOT_LOOKED_AT) | listed(REFUSED_OTHERWISE), listed(REFUSED_HERE)
+TAKEN = {
+    "normal layout",  # without effect
+    "nn.functional.linear_cross_entropy reduction", "nn.functional.embedding norm_type",  # refused for their values, as no such
+}  # fmt: skip
+REFUSED = {
+    *(f"nn.functional.max_unpool{n}d {name}" for n in (1, 2, 3) for name in ("kernel_size", "stride")),  # Python's arithmetic there
+    "signal.windows.general_cosine a", "__rmatmul__ 0", "__rmod__ 0", "__rpow__ 0", "__rpow__ 1", "__rsub__ 0",
+}  # fmt: skip
 
 
 def replaced(sample, place, value):

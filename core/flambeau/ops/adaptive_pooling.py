@@ -12,7 +12,7 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..creation import tensor
-from ..dispatch import require_dtype
+from ..dispatch import require_dtype, whole_numbers
 from ..op import composite
 from .conversion import in_format_of
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
@@ -38,6 +38,7 @@ def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ..
     if output_size is None or isinstance(output_size, bool):
         raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {type(output_size).__name__}")
     sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    whole_numbers("output_size", [each for each in sizes if each is not None])
     if len(sizes) != n:
         raise RuntimeError(f"{name}: output_size must be {n}")
     sizes = tuple(given if size is None else size for size, given in zip(sizes, input.shape[-n:], strict=True))

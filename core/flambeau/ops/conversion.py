@@ -108,6 +108,8 @@ def _to_method(
             else:
                 non_blocking = each
         elif each is not None:
+            if position:
+                raise TypeError(f"to(): argument (position {position + 1}) must be bool, not {type(each).__name__}")
             place = each
     if isinstance(other, Tensor):
         dtype, place = other.dtype, other.device

@@ -17,7 +17,9 @@ from ..random import raw_generator
 __all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]
 
 
-def _check(p: float) -> None:
+def _check(input: Tensor, p: float) -> None:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"dropout(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -45,7 +47,7 @@ _fused = op(
 
 
 def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
-    _check(p)
+    _check(input, p)
     if p == 0 or not train or 0 in input._array.shape:
         return input
     if p == 1:
@@ -64,7 +66,7 @@ _ALPHA = 1.7580993408473766  # SELU's limit at minus infinity
 
 
 def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
-    _check(p)
+    _check(input, p)
     if p == 0 or not train or 0 in input._array.shape:
         return input
     if p == 1:

@@ -61,6 +61,8 @@ def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tens
             if not isinstance(each, Tensor):
                 raise TypeError(f"expected Tensor as element {position} in argument 1, but got {type(each).__name__}")
         return equation, tensors
+    if not isinstance(equation, Tensor):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
     given = (equation, *operands)
     if len(given) < 2:
         raise _nothing_given()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from operator import index as whole
 from typing import Any
 
 from .. import dtypes
@@ -349,6 +350,7 @@ def _batched_classes(
 ) -> Tensor:
     """``loss`` of a batch, or of one sample made a batch."""
     check_reduction(reduction)
+    ignore_index = whole(ignore_index)
     if not input._array.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     _check_classes(input, target, weight)

@@ -9,7 +9,7 @@ from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
-from ..dispatch import require_dtype, whole_numbers
+from ..dispatch import require_dtype, require_operands, whole_numbers
 from ..op import PUBLIC, op
 from .joining import cat
 from .views import with_tied_gradient
@@ -48,6 +48,7 @@ def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
         if length + sum(pair) < 0:
             raise RuntimeError(f"The input size {length}, plus negative padding {pair[0]} and {pair[1]} resulted in a negative "
                                f"output size, which is invalid. Check dimension {dim} of your input.")  # fmt: skip
+    require_operands("constant_pad_nd", value=value)
     category = input.dtype.category
     if category < dtypes.FLOATING:
         value = bool(value) if category == dtypes.BOOL else int(value)
@@ -111,6 +112,8 @@ def _check(input: Tensor, pad: Sequence[int], mode: str) -> None:
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """More elements around the last dimensions; see :func:`torch.nn.functional.pad`."""
     pad = whole_numbers("pad", pad)
+    if not isinstance(mode, str):
+        raise TypeError(f"pad(): argument 'mode' (position 3) must be str, not {type(mode).__name__}")
     if mode != "constant" and mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if len(pad) % 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from operator import index as whole
 from typing import Any
 
 from .. import dtypes
@@ -101,13 +102,13 @@ def randint(
             raise TypeError("randint(): argument 'size' must be tuple of ints")
     elif high is None:
         low, high = None, low
-    low = 0 if low is None else low
+    low, high = whole(0 if low is None else low), whole(high)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = kind_of(dtype or _dtype_of(out) or dtypes.int64, _place(device))
     _check_random_bounds(kind.dtype, high)
     shape = _checked_shape("randint", (size,))
-    array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, int(low), int(high))
+    array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, low, high)
     return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
 
 

@@ -156,6 +156,8 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     axes = input.shape[-1]
     bins = [bins] * axes if isinstance(bins, int) else list(bins)
+    if not all(isinstance(each, (int, Tensor)) for each in bins):
+        raise TypeError("histogramdd(): argument 'bins' must be int, tuple of ints or tuple of Tensors")
     if len(bins) != axes:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if weight is not None and weight.shape != input.shape[:-1]:

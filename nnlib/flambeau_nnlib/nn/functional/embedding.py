@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from operator import index
 
 import flambeau as torch
 from flambeau import Tensor
@@ -19,7 +20,7 @@ def _row(padding_idx: int | None, rows: int) -> int:
         return -1
     if not -rows <= padding_idx < rows:
         raise AssertionError("Padding_idx must be within num_embeddings")
-    return padding_idx % rows
+    return index(padding_idx) % rows
 
 
 def embedding(
@@ -80,7 +81,7 @@ def embedding_bag(
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got "
                            f"{padding_idx}")  # fmt: skip
-    padding = None if padding_idx is None else padding_idx % rows
+    padding = None if padding_idx is None else index(padding_idx) % rows
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
     return ops.embedding_bag(

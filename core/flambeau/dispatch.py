@@ -163,9 +163,8 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
 
 
 def _check_flags(op: Op, params: Sequence[Any]) -> None:
-    for name, value in zip(op.param_names, params, strict=True) if op.flags else ():
-        if name in op.flags and type(value) is not bool:
-            raise TypeError(f"{op.name}(): argument '{name}' must be bool, not {type(value).__name__}")
+    if op.flags:
+        require_flags(op.name, **{name: value for name, value in zip(op.param_names, params, strict=True) if name in op.flags})
 
 
 def require_tensors(name: str, **given: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
@@ -60,12 +61,13 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     return input, other * alpha
 
 
-def _rounded(made: Tensor, name: str, input: Any, other: Any) -> Tensor:
-    """A result of operands in half precision that were scaled in single precision."""
-    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
+    """``combine`` of the operands, scaled; of half precision, rounded at the end."""
+    made = combine(*_scaled(name, input, other, alpha))
+    if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return made
     common = result_dtype((input, other))
-    return made if made.dtype is common else gathered(made.to(common), name, (input, other))
+    return made if made.dtype is common else gathered(made.to(common), f"{name.capitalize()}Backward0", (input, other))
 
 
 @composite(inplace=True, out=True)
@@ -76,7 +78,7 @@ def add(input: Any, other: Any, alpha: Number = 1) -> Tensor:
     >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
     tensor([11., 11.])
     """
-    return _rounded(_add(*_scaled("add", input, other, alpha)), "AddBackward0", input, other)
+    return _combined("add", _add, input, other, alpha)
 
 
 @composite(inplace=True, out=True, aliases=("subtract",))
@@ -84,7 +86,7 @@ def sub(input: Any, other: Any, alpha: Number = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
     if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
         _refuse_bool_sub(input, other)
-    return _rounded(_sub(*_scaled("sub", input, other, alpha)), "SubBackward0", input, other)
+    return _combined("sub", _sub, input, other, alpha)
 
 
 @composite(method=False, grad_fn="RsubBackward1")

@@ -32,12 +32,12 @@ def expand(input: Any, shape: tuple[int, ...]) -> Any:
     """``broadcast_to``, without its cost where the memory is contiguous."""
     if prod(shape) == input.size:  # no element is repeated: the view may be written to
         return input.reshape(shape)
-    if not input.flags.c_contiguous:
+    given = input.shape
+    if given and not input.flags.c_contiguous:
         return np.broadcast_to(input, shape)
-    new = len(shape) - input.ndim
-    strides = [0 if n == 1 else step for n, step in zip(input.shape, input.strides, strict=True)]
-    made = np.ndarray(shape, input.dtype, input, 0, (*(0,) * new, *strides))
-    made.flags.writeable = False  # as broadcast_to has it: a write would be one to several elements
+    kept = [0 if n == 1 else step for n, step in zip(given, input.strides, strict=True)] if given else ()
+    made = np.ndarray(shape, input.dtype, input, 0, (*(0,) * (len(shape) - len(given)), *kept))
+    made.setflags(write=False)  # as broadcast_to has it: a write would be one to several elements
     return made
 
 

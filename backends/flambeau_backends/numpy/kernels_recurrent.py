@@ -77,7 +77,8 @@ def lstm_backward(
         lstm_layer(gates, h, c, weight, reverse, workspace)
     kept = workspace["gates"]
     rows, active, g_output, output, cells = (each[order] for each in (made, kept, g_output, output, cells))
-    g_cells = g_cells[order] if g_cells.any() else None
+    seen = g_cells if any(g_cells.strides) else g_cells[:1, :1, :1]  # where no gradient came, it is one zero expanded
+    g_cells = g_cells[order] if seen.any() else None
     d_gates, (d_h, d_c) = _by_gate(rows), np.zeros((2, batch, size), output.dtype)
     width = _width(batch, size)
     weights, products = np.ascontiguousarray(_cut(weight.reshape(4, size, size), width)), np.empty((4, batch, size), output.dtype)

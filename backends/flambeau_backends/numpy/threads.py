@@ -193,13 +193,14 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
 
 def product(left: Any, right: Any) -> Any:
     """The product of two matrices, by several threads only where it is large."""
-    rows, work = len(left), len(left) * right.size
+    work = left.size * right.shape[1]
     if work <= _SMALL_PRODUCT:
         return left.dot(right)
     if work < _LARGE_PRODUCT:
         return serially(left.dot, right)
     if not _besides or left.dtype != right.dtype:
         return left.dot(right)
+    rows = len(left)
     made = np.empty((rows, right.shape[1]), left.dtype)
     share(lambda part: np.matmul(left[part], right, made[part]), parts(rows, rows, True))
     return made

@@ -245,7 +245,11 @@ class Task:
         leaves, targets = self.leaves, self.targets
         while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
             leaf, gradient = leaves.popitem()
-            if leaf._grad is None and not leaf._has_hooks and targets is None and not self.tensors:
+            grad = leaf._grad
+            if not leaf._has_hooks and targets is None and not self.tensors and (grad is None or not grad._requires_grad):
+                if grad is not None:
+                    _add_in_place(grad, gradient)
+                    continue
                 kind = leaf._kind
                 if type(gradient) is not kind.array_type:
                     gradient = kind.backend.wrap(gradient)
@@ -317,7 +321,7 @@ class Task:
         for index, each in enumerate(gradients):
             if each is None and node.outputs[index] is not None:
                 kind, shape = node.outputs[index]
-                zeros = kind.backend.xp.zeros(shape, dtype=kind.raw_dtype)
+                zeros = kind.F.expand(kind.backend.xp.zeros((), dtype=kind.raw_dtype), shape)  # which takes no memory
                 gradients[index] = wrap(zeros, kind) if self.tensors else zeros
         return gradients
 

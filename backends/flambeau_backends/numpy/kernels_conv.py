@@ -17,7 +17,7 @@ from . import conv_columns, conv_rows, depthwise, winograd
 from .kernels import kernel
 from .layout import keeps_channels_last
 from .threads import parts, share
-from .windows import Geometry, Sizes, output_size, total
+from .windows import Geometry, Sizes, geometry, output_size, total
 
 _KEEP = 3  # times the size of the input: so large may windows be that a forward keeps for the gradient of the weight
 _EXACT = os.environ.get("FLAMBEAU_WINOGRAD") == "0"  # Winograd's way rounds more, by a factor of ten or so
@@ -33,7 +33,7 @@ def convolution(
     workspace: Any = None,
 ) -> Any:  # fmt: skip
     size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    g = Geometry(len(input), weight.shape, size, stride, padding, dilation, groups)
+    g = geometry(len(input), weight.shape, size, stride, padding, dilation, groups)
     if _by_winograd(input, g, size):
         return winograd.convolve(input, weight, bias, padding)
     bias = _along_channels(bias, g)
@@ -48,7 +48,7 @@ def convolution_weight(
     workspace: Any = None,
 ) -> Any:  # fmt: skip
     kept = workspace.pop("windows", None) if workspace else None
-    g = Geometry(len(input), shape, grad.shape[2:], stride, padding, dilation, groups)
+    g = geometry(len(input), shape, grad.shape[2:], stride, padding, dilation, groups)
     if not grad.size:
         return np.zeros(shape, grad.dtype)
     if _by_winograd(input, g, g.size):
@@ -64,7 +64,7 @@ def convolution_transposed(
     input: Any, weight: Any, bias: Any = None, size: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
     groups: int = 1,
 ) -> Any:  # fmt: skip
-    g = Geometry(len(input), weight.shape, input.shape[2:], stride, padding, dilation, groups)
+    g = geometry(len(input), weight.shape, input.shape[2:], stride, padding, dilation, groups)
     if max(padding) <= 2 and _by_winograd(input, g, size):
         return winograd.convolve(input, weight.swapaxes(0, 1)[:, :, ::-1, ::-1], bias, [2 - p for p in padding])
     bias = _along_channels(bias, g)
@@ -102,7 +102,7 @@ def _convolve(way: Any, input: Any, weight: Any, bias: Any, g: Geometry, workspa
             made[part] += bias
         return (part, windows) if keep else None
 
-    windows = share(compute, g.parts, g.pays)
+    windows = g.share(compute, g.parts)
     if keep:
         workspace["windows"] = windows
     return made
@@ -119,7 +119,7 @@ def _weight_gradient(way: Any, grad: Any, input: Any, g: Geometry, kept: Any) ->
         return way.slopes(grad[part], way.unfold(input[part], g) if windows is None else windows, g)
 
     todo = kept or [(part, None) for part in g.parts]
-    return way.to_weight(total(share(compute, todo, g.pays)), g)
+    return way.to_weight(total(g.share(compute, todo)), g)
 
 
 def _spread(way: Any, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geometry) -> Any:
@@ -131,5 +131,5 @@ def _spread(way: Any, grad: Any, weight: Any, bias: Any, space: Sizes, g: Geomet
         if bias is not None:
             made[part] += bias
 
-    share(compute, g.parts, g.pays)
+    g.share(compute, g.parts)
     return made

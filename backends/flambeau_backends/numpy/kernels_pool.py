@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -31,9 +31,10 @@ def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
     return np.pad(input, ((0, 0), (0, 0), *zip(padding, after, strict=True)), constant_values=value)
 
 
-def _along(dim: int, p: int, s: int, d: int, n: int) -> tuple[slice, ...]:
-    """An index of the elements that place ``p`` of ``n`` windows meets along a dimension."""
-    return (*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s))
+@lru_cache(64)
+def _along(dim: int, k: int, s: int, d: int, n: int) -> list[tuple[slice, ...]]:
+    """For each of the ``k`` places of ``n`` windows, an index of the elements that it meets along a dimension."""
+    return [(*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k)]
 
 
 def _combined(combine: Callable[..., Any], places: Sequence[Any]) -> Any:
@@ -46,19 +47,19 @@ def _combined(combine: Callable[..., Any], places: Sequence[Any]) -> Any:
 
 def _pooled(combine: Callable[..., Any], images: Any, window_size: Sizes, stride: Sizes, dilation: Sizes, size: Sizes) -> Any:
     """Each window's elements combined, along one dimension after the other."""
-    for dim, (k, *steps) in enumerate(zip(window_size, stride, dilation, size, strict=True), 2):
-        images = _combined(combine, [images[_along(dim, p, *steps)] for p in range(k)])
+    for dim, geometry in enumerate(zip(window_size, stride, dilation, size, strict=True), 2):
+        images = _combined(combine, [images[each] for each in _along(dim, *geometry)])
     return images
 
 
 def _by_parts(compute: Callable[[Any], Any], shape: Sizes, *arrays: Any) -> Any:
     """An array of this shape that ``compute`` gives a part of, from the same part of each of the arrays."""
     batch, elements = shape[0], max(prod(shape), *(each.size for each in arrays))
-    pays = elements >= LARGE
-    todo = parts(batch, _CACHE * batch // max(elements, 1), pays)
-    if len(todo) == 1:
+    if elements <= _CACHE:
         made = compute(*arrays)
         return made if made.flags.owndata else made.copy()
+    pays = elements >= LARGE
+    todo = parts(batch, _CACHE * batch // elements, pays)
     made = np.empty(shape, arrays[0].dtype)
 
     def compute_part(part: slice) -> None:
@@ -123,7 +124,7 @@ def _to_first_maximum(g: Any, images: Any, windows: Sequence[tuple[int, ...]]) -
     if not windows:
         return g
     *outer, (dim, k, s, d, n) = windows
-    spots = [_along(dim, p, s, d, n) for p in range(k)]
+    spots = _along(dim, k, s, d, n)
     places = [images[each] for each in spots]
     if images.strides[-1] != places[0].strides[-1]:
         places = [each.copy() for each in places]  # NumPy compares much faster what lies together

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "HEAVY", "LARGE", "follow", "get_num_threads", "keep_products_serial", "parts", "product", "serially", "set_num_threads",
-    "share",
+    "HEAVY", "LARGE", "SMALL_PRODUCT", "follow", "get_num_threads", "keep_products_serial", "parts", "product", "serially",
+    "set_num_threads", "share",
 ]  # fmt: skip
 
 LARGE = 2_000_000  # elements from which on work that mostly reads and writes is shared: fewer stay in one processor's cache
 HEAVY = 1 << 25  # multiplications from which on arithmetic is: below, it is done before another thread is well at work
-_SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications: up to which OpenBLAS uses one thread; from which several pay
+SMALL_PRODUCT, _LARGE_PRODUCT = 1 << 18, 1 << 23  # multiplications: up to which OpenBLAS uses one thread; from which several pay
 
 Number = tuple[Callable[[], int], Callable[[int], None]]  # functions that get and set it
 
@@ -194,7 +194,7 @@ def serially(compute: Callable[..., Any], *args: Any) -> Any:
 def product(left: Any, right: Any) -> Any:
     """The product of two matrices, by several threads only where it is large."""
     work = left.size * right.shape[1]
-    if work <= _SMALL_PRODUCT:
+    if work <= SMALL_PRODUCT:
         return left.dot(right)
     if work < _LARGE_PRODUCT:
         return serially(left.dot, right)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .threads import HEAVY, parts
+from .threads import HEAVY, SMALL_PRODUCT, parts, share
 
-__all__ = ["Geometry", "Sizes", "inside", "output_size", "padded", "padded_size", "spots", "strided", "total"]
+__all__ = ["Geometry", "Sizes", "geometry", "inside", "output_size", "padded", "padded_size", "spots", "strided", "total"]
 
 Sizes = Sequence[int]
 
 _CACHE = 1 << 18  # elements of windows that are worked on at a time
 
 
-class Geometry(NamedTuple):
+@dataclass(frozen=True)
+class Geometry:
     """How the windows of a convolution lie, with an entry for each dimension of space, and what they are multiplied by."""
 
     batch: int  # images
@@ -28,36 +31,50 @@ class Geometry(NamedTuple):
     dilation: Sizes
     groups: int = 1
 
-    @property
+    @cached_property
     def places(self) -> Sizes:
         return self.shape[2:]
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether each element is a window of its own."""
         return prod(self.places) == max(self.stride) == 1 and not any(self.padding)
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """How many elements the windows on an image have."""
         return self.groups * prod(self.shape[1:]) * prod(self.size)
 
-    @property
+    @cached_property
     def is_heavy(self) -> bool:
         """Whether there are more weights than elements of all windows."""
         return prod(self.shape) > self.batch * self.elements
+
+    @cached_property
+    def multiplications(self) -> int:
+        return self.batch * self.elements * self.shape[0] // self.groups
+
+    @property
+    def pays(self) -> bool:
+        """Whether several threads are worth it."""
+        return self.multiplications >= HEAVY
 
     @property
     def parts(self) -> list[slice]:
         """Parts of the batch whose windows stay in the cache, though no fewer than make it worth going through the weights."""
         return parts(self.batch, max(_CACHE, prod(self.shape)) // max(self.elements, 1), self.pays)
 
-    @property
-    def pays(self) -> bool:
-        """Whether several threads are worth it."""
-        return self.batch * self.elements * self.shape[0] // self.groups >= HEAVY
+    def share(self, compute: Callable[[Any], Any], todo: Sequence[Any]) -> list[Any]:
+        """What ``compute`` returns for each of these parts, in order, from several threads where they are worth it."""
+        if self.multiplications <= SMALL_PRODUCT:
+            return [compute(each) for each in todo]
+        return share(compute, todo, self.pays)
 
 
+geometry = lru_cache(256)(Geometry)  # what has been found out about one is kept
+
+
+@lru_cache(256)
 def output_size(given: Sizes, places: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
     """How many windows there are."""
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1

@@ -8,6 +8,7 @@ input), and the gradient of its weight.  Each takes any number of spatial dimens
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -180,9 +181,9 @@ def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
     return given if len(given) == n else given * n
 
 
-def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
-    """Refuse sizes that do not fit together."""
-    given, kernel = input._array.shape, weight._array.shape
+@lru_cache(256)
+def _check(n: int, given: Sizes, kernel: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
+    """Refuse shapes, of input, weight and bias, that do not fit together."""
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(kernel) != n + 2:
@@ -201,9 +202,9 @@ def _check(name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None
     if given[1] != channels:
         raise RuntimeError(f"{described}input{list(given)} to have {channels} channels, but got {given[1]} channels instead")
     outputs = kernel[1] * groups if transposed else kernel[0]
-    if bias is not None and bias._array.shape != (outputs,):
+    if bias is not None and bias != (outputs,):
         raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {list(kernel)}, expected bias to be "
-                           f"1-dimensional with {outputs} elements, but got bias of size {list(bias.shape)} instead")  # fmt: skip
+                           f"1-dimensional with {outputs} elements, but got bias of size {list(bias)} instead")  # fmt: skip
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -217,6 +218,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
 
 
+@lru_cache(256)
 def _check_steps(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if min(padding) < 0:
         raise RuntimeError("negative padding is not supported")
@@ -253,7 +255,7 @@ def _convolve(
 ) -> Tensor:
     name = f"conv{n}d"
     input, batched = _batched(name, n, input)
-    _check(name, n, input, weight, bias, groups, transposed=False)
+    _check(n, input._array.shape, weight._array.shape, None if bias is None else bias._array.shape, groups, False)
     if input._kind is not weight._kind or (bias is not None and bias._kind is not weight._kind):
         _check_dtypes(input, weight, bias)
     stride, dilation, kernel = _sizes("stride", stride, n), _sizes("dilation", dilation, n), weight._array.shape[2:]
@@ -273,6 +275,7 @@ def _convolve(
     return made if batched else made.squeeze(0)
 
 
+@lru_cache(256)
 def _check_kernel_fits(given: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
     padded = [n + 2 * p for n, p in zip(given, padding, strict=True)]
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
@@ -344,7 +347,7 @@ def _transpose(
 ) -> Tensor:  # fmt: skip
     name = f"conv_transpose{n}d"
     input, batched = _batched(name, n, input)
-    _check(name, n, input, weight, bias, groups, transposed=True)
+    _check(n, input._array.shape, weight._array.shape, None if bias is None else bias._array.shape, groups, True)
     if input._kind is not weight._kind or (bias is not None and bias._kind is not weight._kind):
         _check_dtypes(input, weight, bias)
     stride, dilation, padding = _sizes("stride", stride, n), _sizes("dilation", dilation, n), _sizes("padding", padding, n)

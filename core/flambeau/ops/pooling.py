@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -191,6 +192,12 @@ def _geometry(
     unset = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     stride = kernel if unset else per_dimension(function, "stride", stride, n)
     padding, dilation = per_dimension(function, "padding", padding, n), per_dimension(function, "dilation", dilation, n)
+    return kernel, stride, padding, dilation, _checked_size(input._array.shape, kernel, stride, padding, dilation, ceil_mode)
+
+
+@lru_cache(256)
+def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
+    """The size of the result for an input of shape ``given``; refuses windows that cannot be."""
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")
     if min(stride) <= 0:
@@ -201,12 +208,11 @@ def _geometry(
         if not 0 <= p <= (d * (k - 1) + 1) // 2:
             what = "pad must be non-negative" if p < 0 else "pad should be at most half of effective kernel size"
             raise RuntimeError(f"{what}, but got pad={p}, kernel_size={k} and dilation={d}")
-    given = input._array.shape
     size = pooled_size(given[2:], kernel, stride, padding, dilation, ceil_mode)
     if min(size) < 1:
         before, after = ("x".join(map(str, (given[1], *each))) for each in (given[2:], size))
         raise RuntimeError(f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small")
-    return kernel, stride, padding, dilation, size
+    return size
 
 
 def max_pool(

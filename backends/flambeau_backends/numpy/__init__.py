@@ -37,6 +37,8 @@ from .namespace import namespace
 
 __all__ = ["NumpyBackend"]
 
+_FEW = 1 << 10  # elements for which it is the number of calls that counts
+
 
 class NumpyBackend(Backend):
     """Arrays are ``numpy.ndarray``; ``xp`` is NumPy's namespace, which follows the array API standard."""
@@ -89,7 +91,9 @@ class NumpyBackend(Backend):
         return self.tolist(array.reshape(()))
 
     def extremes(self, array: Any) -> tuple[Any, Any]:
-        return array.min().item(), array.max().item()
+        if array.size > _FEW or array.dtype.kind == "V":
+            return array.min().item(), array.max().item()
+        return array.item(array.argmin()), array.item(array.argmax())  # which calls no Python
 
     def astype(self, array: Any, raw_dtype: Any) -> Any:
         if 0 in array.strides:

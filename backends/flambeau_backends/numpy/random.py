@@ -457,7 +457,7 @@ _THIRD, _SQUEEZE = np.float32(1 / 3), float(np.float32(0.0331))  # PyTorch has t
 
 
 _FEW = 1 << 10  # values for which it is the number of calls that counts
-_FACTORS = {kind: [np.array(each, kind) for each in (1, -2, 2 * math.pi)] for kind in "fd"}  # arrays are taken faster than numbers
+_FACTORS = {kind: [np.array(each, kind) for each in (1, -2, 2 * math.pi)] for kind in "fd"}  # taken faster than numbers
 
 
 def _box_muller(unit: np.ndarray) -> np.ndarray:

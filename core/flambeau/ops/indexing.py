@@ -175,10 +175,10 @@ def _dims_used(item: Any) -> int:
 
 
 def _raw_slice(each: slice) -> slice:
-    bounds = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
-    if bounds[2] is not None and bounds[2] <= 0:
+    start, stop, step = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
+    if step is not None and step <= 0:
         raise ValueError("step must be greater than zero")
-    return slice(*bounds)
+    return slice(start, stop, step)
 
 
 def _mask(value: bool, tensor: Tensor) -> Any:
@@ -251,6 +251,8 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
         return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's ``loss.data[0]``: a number
     if type(index) is int:
         raw, advanced, kind = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
+    elif type(index) is slice and self._array.ndim:
+        raw, advanced, kind = (_raw_slice(index),), False, "getitem_slice"
     else:
         try:
             raw, advanced, kind = _raw_index(self, index)

@@ -196,7 +196,7 @@ def _geometry(
 
 
 @lru_cache(256)
-def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
+def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
     """The size of the result for an input of shape ``given``; refuses windows that cannot be."""
     if min(kernel) <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")

@@ -160,6 +160,21 @@ WRONG_TYPES = [
     ("tuple of ints, not str", lambda: torch.fft.fftn(X, s="a")),
     ("tuple of Tensors, not Tensor", lambda: torch.hstack(X)),
     ("Tensor, not str", lambda: X.masked_fill("a", 0)),
+    ("float, not Tensor", lambda: torch.ones(3).normal_(X)),
+    ("Number, not Tensor", lambda: torch.full((2,), X)),
+    ("Number, not Tensor", lambda: X.add(X, alpha=X)),
+    ("tuple of ints, not int", lambda: torch.permute(X, 0)),
+    ("tuple of ints, not int", lambda: torch.full(2, 1.0)),
+    ("tuple of ints, not int", lambda: torch.as_strided(X, 2, (1,))),
+    ("tuple of ints, not bool", lambda: torch.squeeze(X, True)),
+    ("tuple of ints, not bool", lambda: X.tensor_split(True)),
+    ("tuple of ints, not NoneType", lambda: torch.logsumexp(X, None)),
+    ("two ints or two tuples of ints, not int and tuple", lambda: torch.movedim(X, 0, (0,))),
+    ("torch.dtype, not dict", lambda: torch.zeros_like(X, dtype={})),
+    ("torch.dtype, not Tensor", lambda: torch.randn(2, dtype=X)),
+    ("torch.dtype, not bool", lambda: X.to("cpu", True)),
+    ("'copy' must be bool, not int", lambda: X.to(torch.int64, False, 1)),
+    ("must be bool, not dict", lambda: torch.empty(2, requires_grad={})),
     ("expected Tensor as element 1 in argument 0, but got int", lambda: torch.broadcast_tensors(X, 1)),
     ("expected Tensor as element 0 in argument 0, but got str", lambda: torch.stack(["a"])),
     ("expected Tensor as element 1 in argument 1, but got NoneType", lambda: torch.einsum("i,i", X, None)),
@@ -170,6 +185,49 @@ WRONG_TYPES = [
 def test_wrong_types_are_named(words, call):
     with pytest.raises(TypeError, match=words):
         call()
+
+
+@pytest.mark.parametrize("call", [
+    lambda: torch.tensordot("a", X), lambda: torch.split(None, 2), lambda: torch.flatten(2), lambda: torch.stack(["a"]),
+    lambda: torch.Tensor.normal_(2),
+])  # fmt: skip
+def test_what_is_no_tensor_is_refused_in_either_way(call):
+    for kind in (TypeError, AttributeError):
+        with pytest.raises(kind, match="Tensor"):
+            call()
+
+
+def test_operators_give_way_to_what_is_no_tensor():
+    for name in ("__rsub__", "__rpow__", "__rmod__", "__rmatmul__"):
+        operator = getattr(torch.Tensor, name)
+        assert operator(None, X) is NotImplemented and operator(X, None) is NotImplemented
+    with pytest.raises(TypeError, match="unsupported operand"):
+        "a" ** X
+
+
+def test_factors_of_another_category():
+    whole, flags = torch.tensor([1, 2]), torch.tensor([True, False])
+    for name in ("add", "sub", "rsub"):
+        function = getattr(torch, name)
+        for x, alpha, words in ((X, True, "Boolean alpha"), (whole, True, "Boolean alpha"), (whole, 2.0, "floating point"), (X, 1j, "complex")):
+            with pytest.raises(RuntimeError, match=words):
+                function(x, x, alpha=alpha)
+    with pytest.raises(RuntimeError, match="Boolean alpha"):
+        torch.ones(3).add_(X, alpha=True)
+    assert torch.add(flags, flags, alpha=True).tolist() == [True, False]
+    for given in ({"alpha": True}, {"beta": True}):
+        with pytest.raises(RuntimeError, match=f"Boolean {next(iter(given))} only supported for Boolean results"):
+            torch.addr(torch.ones(3, 3), X, X, **given)
+
+
+def test_what_to_takes_by_position():
+    like = torch.ones(1, dtype=torch.float64)
+    for args in ((torch.float64,), ("cpu", torch.float64), (None, torch.float64), (like,), (float,), (like, False, True)):
+        assert X.to(*args).dtype is torch.float64
+    assert X.to("cpu") is X and X.to(None) is X and X.to(X, False, True) is not X
+    for args in ((torch.float64, "cpu"), ("cpu", X), (None, True), (torch.float64, None), (X, torch.float64, True, True)):
+        with pytest.raises(TypeError):
+            X.to(*args)
 
 
 @pytest.mark.parametrize("one", [1, np.int64(1), torch.tensor(1), np.array(1)[()]])

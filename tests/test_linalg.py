@@ -73,7 +73,18 @@ def test_norm_of_vectors_as_numpy(ord):
 def test_norm_takes_a_dtype():
     A = random(2, 3).float()
     assert LA.vector_norm(A, dtype=torch.float64).dtype == torch.float64
-    assert LA.matrix_norm(A, dtype=torch.complex64).dtype == torch.float32
+    assert LA.matrix_norm(A.to(torch.complex64), dtype=torch.complex128).dtype == torch.float64
+
+
+@pytest.mark.parametrize("given, asked, refusal", [
+    (torch.int64, torch.float32, "Expected a floating point or complex tensor"), (torch.float32, torch.complex64, "be real for real"),
+    (torch.complex64, torch.float32, "be complex for complex"), (torch.float64, torch.float32, "without narrowing"),
+    (torch.float32, torch.int64, "should be floating point or complex"),
+])  # fmt: skip
+def test_norm_refuses_a_dtype(given, asked, refusal):
+    for norm in (LA.vector_norm, LA.matrix_norm):
+        with pytest.raises(RuntimeError, match=refusal):
+            norm(torch.ones(2, 3, dtype=given), dtype=asked)
 
 
 @pytest.mark.parametrize("equation, shapes", [

@@ -7,6 +7,7 @@ False, an integer may be another library's or a tensor of no dimensions, a numbe
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -14,10 +15,19 @@ from . import dtypes
 from ._tensor import Tensor
 from .declared import UNSET, signature_of
 
-__all__ = ["Dims", "Number", "blaming_arguments", "check", "checking", "fits_at_once", "types_of"]
+__all__ = ["Dims", "NotATensor", "Number", "as_float", "as_int", "blaming_arguments", "check", "checking", "fits_at_once",
+           "types_of"]  # fmt: skip
 
 Dims: TypeAlias = Any  # a dimension, or several
 Number: TypeAlias = Any  # of Python, of another library, or a tensor of no dimensions
+
+
+class NotATensor(TypeError, AttributeError):
+    """Something else was given where a tensor was wanted.
+
+    PyTorch has a TypeError for it where a function is compiled, and Python's AttributeError where it is written in Python and
+    asks what it was given for a tensor's methods.  Programs may expect either, so this is both.
+    """
 
 
 def _is_constant(value: Any) -> bool:
@@ -74,39 +84,50 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {  # by how they are decl
     "Dims | bool": ("tuple of ints", _either(_is_whole, _are_whole, _one_of(bool))),
     "float": ("float", _is_number),
     "Number": ("Number", _is_number),
+    "Number | str": ("Number", _either(_is_number, _one_of(str))),
     "str": ("str", _one_of(str)),
     "Dtype": ("torch.dtype", _is_dtype),
     "dtypes.dtype": ("torch.dtype", _is_dtype),
 }
-_AT_ONCE = {"bool": "bool", "int": "int"}  # what generated code looks at, and the type that it asks for
+_AT_ONCE = {  # what generated code looks at: types, and those that would pass for something else than they are
+    "bool": "type({0}) is bool",
+    "int": "type({0}) is int",
+    "int | Tensor": "type({0}) is int",
+    "Dims": "type({0}) is not bool and {0} is not None",
+    "Sequence[int]": "type({0}) is not int",
+    "float": "type({0}) is not Tensor",
+    "Number": "type({0}) is not Tensor",
+    "Sequence[Tensor]": "type({0}) is not Tensor",
+}
+_OF_EVERYBODY = ("Tensor", "torch.Tensor", "Sequence[int]")  # what is checked for functions outside of the core, too
 
 
 def types_of(function: Callable[..., Any]) -> dict[str, str]:
     """How the parameters are declared, of those whose types are checked; with `` | None`` where that may be given.
 
-    Functions outside of the core hand on what they are given to operations that check it: of theirs, it is the tensors.
+    Functions outside of the core hand on what they are given to operations that check it: of theirs, it is the tensors and the
+    sequences.
     """
     found = {}
     for name, parameter in signature_of(function).parameters.items():
         declared = parameter.annotation
-        if declared is parameter.empty and type(parameter.default) is bool:
-            declared = "bool"
+        if declared is parameter.empty:
+            declared = type(parameter.default).__name__
         if parameter.kind is parameter.VAR_POSITIONAL:
             declared = f"Sequence[{declared}]"
         if isinstance(declared, str) and declared.removesuffix(" | None") in _TYPES:
             found[name] = declared
     if function.__module__.startswith("flambeau."):
         return found
-    return {name: declared for name, declared in found.items() if declared.startswith(("Tensor", "torch.Tensor"))}
+    return {name: declared for name, declared in found.items() if declared.startswith(_OF_EVERYBODY)}
 
 
 def fits_at_once(function: Callable[..., Any]) -> list[str]:
     """Conditions, as source, under which the flags and whole numbers of a call need not be looked at."""
     made = []
     for name, declared in types_of(function).items():
-        wanted = _AT_ONCE.get(declared.removesuffix(" | None"))
-        if wanted:
-            test = f"type({name}) is {wanted}"
+        test = _AT_ONCE.get(declared.removesuffix(" | None"), "").format(name)
+        if test:
             made.append(f"({name} is None or {test})" if declared.endswith("None") else test)
     return made
 
@@ -145,12 +166,31 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
                 sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in declared
                 _check_tensors(value[0] if sequence else value, position - 1)
             continue
-        raise TypeError(
+        refusal = NotATensor if wanted == "Tensor" else TypeError
+        raise refusal(
             f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}") from None
+
+
+def as_int(function: str, name: str, value: Any) -> int:
+    """What PyTorch hands to a compiled function as an integer."""
+    if type(value) is int:
+        return value
+    if not _is_whole(value):
+        raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+    return operator.index(value)
+
+
+def as_float(function: str, name: str, value: Any) -> float:
+    """What PyTorch hands to a compiled function as a fraction."""
+    if type(value) is float:
+        return value
+    if not _is_number(value) or isinstance(value, complex):
+        raise TypeError(f"{function}(): argument '{name}' must be float, not {type(value).__name__}")
+    return float(value)
 
 
 def _check_tensors(values: Sequence[Any], position: int) -> None:
     for index, each in enumerate(values):
         if not _is_tensor(each) and not hasattr(type(each), "__torch_function__"):
-            raise TypeError(
+            raise NotATensor(
                 f"expected Tensor as element {index} in argument {position}, but got {type(each).__name__}") from None

@@ -9,6 +9,9 @@ from typing import Any
 
 from . import dtypes
 from ._tensor import Tensor, attach, wrap
+from .arguments import Number
+from .autograd.grad_mode import _grad, is_inference_mode_enabled
+from .declared import as_method
 from .devices import Kind, canonical, kind_of
 from .devices import device as Device
 from .dtypes import dtype as Dtype
@@ -61,9 +64,7 @@ def _dtype_of(out: Any) -> Dtype | None:
     return None if out is None else out.dtype
 
 
-def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None, pin_memory: bool = False) -> Tensor:
-    from .autograd.grad_mode import _grad, is_inference_mode_enabled
-
+def _finish(made: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
     if out is not None:
         if out.dtype is not made.dtype:
             raise RuntimeError(f"dtype {made.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})")
@@ -77,7 +78,7 @@ def _finish(made: Tensor, requires_grad: bool, out: Tensor | None = None, pin_me
         made = made.pin_memory()
     if is_inference_mode_enabled():
         InferenceStorage.of(made)
-    if requires_grad:
+    if requires_grad is not False and requires_grad is not None:
         if requires_grad is not True:
             raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         if made._kind.dtype.category < dtypes.FLOATING:
@@ -372,7 +373,7 @@ def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -
 
     def factory(
         *size: Any, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-        requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, names: Any = None,
+        requires_grad: bool | None = False, pin_memory: bool | None = False, memory_format: Any = None, names: Any = None,
     ) -> Tensor:  # fmt: skip
         shape = _checked_shape(name, size)
         kind = _kind(dtype, device, _dtype_of(out))
@@ -390,7 +391,7 @@ def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
         shape = as_shape(size)
     except TypeError as error:
         raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints: {error}") from None
-    if any(each < 0 for each in shape):
+    if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape
 
@@ -436,13 +437,15 @@ empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empt
 
 
 def _options(like: Tensor, dtype: Dtype | None, device: Any) -> Kind:
+    if dtype is not None and type(dtype) is not Dtype:
+        dtype = dtypes.meant(dtype)
     return kind_of(dtype or like.dtype, _place(device) or like.device)
 
 
 def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
     def factory(
-        input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-        memory_format: Any = None, pin_memory: bool = False,
+        input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+        memory_format: Any = None, pin_memory: bool | None = False,
     ) -> Tensor:  # fmt: skip
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -468,8 +471,8 @@ empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, d
 
 
 def full(
-    size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
+    size: Sequence[int], fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor with every element ``fill_value``; its dtype follows that of the value.
 
@@ -487,8 +490,8 @@ def full(
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+    input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, memory_format: Any = None, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``fill_value`` everywhere, in the shape, dtype, device and memory order of ``input``."""
     kind = _options(input, dtype, device)
@@ -498,8 +501,8 @@ def full_like(
 
 
 def scalar_tensor(
-    s: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
+    s: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """A number as a 0-d tensor, of the default dtype.
 
@@ -510,13 +513,13 @@ def scalar_tensor(
     value = s.item() if isinstance(s, Tensor) and not s.ndim else s
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
-    wanted = dtype or dtypes.get_default_dtype()
-    return full((), value, dtype=wanted, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
+    kind = _kind(dtype, device)
+    return full((), value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def empty_strided(
     size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """Uninitialised elements with the strides given."""
     size, stride = as_shape((size,)), as_shape((stride,))
@@ -531,8 +534,9 @@ def _range_dtype(*bounds: Any) -> Dtype:
 
 
 def arange(
-    start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Dtype | None = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    start: Number | None = None, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from ``start`` (or 0) up to, without, ``end``, by ``step``; integers if all three are.
 
@@ -577,8 +581,8 @@ def warn_of_length(out: Tensor | None, length: int) -> None:
 
 
 def range(
-    start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False,
+    start: Number, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The numbers from ``start`` to ``end``, both included.  Deprecated in favour of :func:`arange`."""
     import warnings
@@ -596,12 +600,15 @@ def range(
 
 
 def _progression(
-    kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool, pin_memory: bool = False
-) -> Tensor:
+    kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool | None,
+    pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
     backend, index = kind.backend, kind.device.index or 0
     with backend.guard(index):
         if kind.dtype.category <= dtypes.INTEGER:
-            array = backend.on(index).arange(length, dtype=backend.dtypes[dtypes.int64]) * int(step) + int(start)
+            array = backend.on(index).arange(length, dtype=backend.dtypes[dtypes.int64])
+            if start or step != 1:
+                array = array * int(step) + int(start)
         else:
             wide = backend.dtypes.get(dtypes.float64, kind.raw_dtype)
             array = backend.on(index).arange(length, dtype=wide) * step + start
@@ -610,8 +617,8 @@ def _progression(
 
 
 def linspace(
-    start: Any, end: Any, steps: int = 100, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    start: Tensor | Number, end: Tensor | Number, steps: int = 100, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
     if not isinstance(steps, int) or isinstance(steps, bool):
@@ -640,22 +647,23 @@ def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
 
 
 def logspace(
-    start: Any, end: Any, steps: int = 100, base: float = 10.0, *, out: Tensor | None = None, dtype: Dtype | None = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    start: Tensor | Number, end: Tensor | Number, steps: int = 100, base: float = 10.0, *, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``base`` to the powers of :func:`linspace`."""
-    dtype = dtype or _dtype_of(out) or dtypes.get_default_dtype()
+    dtype = _kind(dtype, device, _dtype_of(out)).dtype
     _refuse_bools("logspace_cpu", dtype, steps)
     if dtype.category == dtypes.INTEGER:
         start, end = int(start), int(end)
     exponents = linspace(start, end, steps, dtype=dtypes.complex128 if dtype.is_complex else dtypes.float64, device=device)
-    made = (base**exponents).to(dtype)
+    made = (float(base) ** exponents).to(dtype)
     return _finish(made, requires_grad, out, pin_memory)
 
 
 def eye(
     n: int, m: int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """Ones on the diagonal of an ``(n, m)`` matrix of zeros."""
     if n < 0 or (m is not None and m < 0):
@@ -676,7 +684,7 @@ for _function in (tensor, as_tensor, asarray, from_numpy, from_dlpack, frombuffe
 def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
     def method(
         self: Tensor, size: Any, *rest: Any, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-        requires_grad: bool = False, pin_memory: bool = False,
+        requires_grad: bool | None = False, pin_memory: bool | None = False,
     ) -> Tensor:  # fmt: skip
         kind = _options(self, dtype, device)
         return factory(size, *rest, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
@@ -691,8 +699,8 @@ for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
 
 
 def _new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    self: Tensor, size: Sequence[int], fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``torch.full(size, fill_value)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
@@ -708,8 +716,8 @@ def _new_tensor(
 
 
 def _new_empty_strided(
-    self: Tensor, size: Any, stride: Any, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    self: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``torch.empty_strided(size, stride)`` with this tensor's dtype and device."""
     kind = _options(self, dtype, device)
@@ -724,5 +732,4 @@ def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     return empty(*args, dtype=self.dtype, device=self.device) if args else empty(0, dtype=self.dtype, device=self.device)
 
 
-attach(new_full=_new_full, new_tensor=_new_tensor)
-attach(new_empty_strided=_new_empty_strided, new=_new)
+attach(new_full=as_method(_new_full), new_tensor=_new_tensor, new_empty_strided=as_method(_new_empty_strided), new=_new)

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes, outputs, overrides
+from . import arguments, dtypes, outputs, overrides
 from ._tensor import Tensor, wrap
 from .autograd import forward_ad
 from .autograd.engine import tangents
@@ -23,8 +23,8 @@ from .storage import IN_INFERENCE_MODE, InferenceStorage
 if TYPE_CHECKING:
     from .op import Op
 
-__all__ = ["broadcast_shapes", "dispatch", "explain", "refusing", "require_constant", "require_dtype", "require_flags",
-           "require_operands", "require_tensors", "tuple_of_tensors", "whole_numbers"]  # fmt: skip
+__all__ = ["broadcast_shapes", "dispatch", "explain", "refusing", "require_constant", "require_dtype", "require_factor",
+           "require_flags", "require_operands", "require_tensors", "tuple_of_tensors", "whole_numbers"]  # fmt: skip
 
 _SCALARS = (bool, int, float, complex)
 
@@ -191,6 +191,22 @@ def require_dtype(kernel: str, input: Tensor, takes: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
 
 
+def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
+    """Refuse a factor of a category beyond that of the dtype it is to be multiplied in, and True and False for numbers."""
+    if type(factor) is int:
+        return
+    if isinstance(factor, Tensor) and factor.ndim:
+        raise TypeError(f"argument '{name}' must be Number, not Tensor")
+    factor = factor.item() if is_library_scalar(factor) else factor
+    category = factor.dtype.category if isinstance(factor, Tensor) else dtypes.promotion_of_scalar(type(factor)).category
+    if category == dtypes.BOOL and dtype is not dtypes.bool_:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+    if category >= dtypes.FLOATING > dtype.category:
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if category == dtypes.COMPLEX != dtype.category:
+        raise RuntimeError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+
+
 def require_flags(function: str, **given: Any) -> None:
     """Refuse, for functions that PyTorch has in C++, flags that are not True or False."""
     for name, value in given.items():
@@ -347,6 +363,7 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
     for name in ("dim", "dim0", "dim1", "dims"):
         if problem := _no_dim(given.get(name)):
             return TypeError(f"{op.name}(): argument '{name}' must be int, not {problem}")
+    arguments.check(op.name, arguments.types_of(op.forward), given)
     if type(error) in (RuntimeError, NotImplementedError, MemoryError):
         return error
     if op.check is not None:
@@ -393,7 +410,7 @@ def _dim_problem(dims: Any, ndim: int) -> str | None:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that ``shapes`` broadcast to.
+    """The shape that ``shapes`` broadcast to; None among them stands for no shape at all.
 
     >>> import flambeau as torch
     >>> torch.broadcast_shapes((2, 1), (3,))
@@ -403,10 +420,14 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
     result: list[int] = []
     for shape in shapes:
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if shape is None:
+            continue
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
+        shape = (shape,) if isinstance(shape, int) else shape
         size = max(len(result), len(shape))
         left = [1] * (size - len(result)) + result
-        right = [1] * (size - len(shape)) + list(shape)
+        right = [1] * (size - len(shape)) + [*shape]
         for dim, (a, b) in reversed(list(enumerate(zip(left, right, strict=True)))):
             if a != b and 1 not in (a, b):
                 raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton "

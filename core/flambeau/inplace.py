@@ -139,7 +139,8 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
             arrays.append(each._array)
         try:
             if kwargs:
-                scalars = {key: ops.constant(each, kind)._array for key, each in kwargs.items() if type(each) in kind.scalars}
+                scalars = {key: ops.constant(each, kind)._array for key, each in kwargs.items()
+                           if type(each) in kind.scalars and type(each) is not bool}  # fmt: skip
                 if len(scalars) < len(kwargs):
                     return False
                 kernel(self._array, *arrays, **scalars)

@@ -19,6 +19,7 @@ from typing import Any
 from . import dtypes
 from ._tensor import Tensor
 from .creation import as_tensor
+from .linalg.norms import vector_norm
 from .op import OPS, PUBLIC
 from .overrides import DisableTorchFunctionSubclass, is_tensor_method_or_property
 
@@ -34,31 +35,44 @@ Dims = int | tuple[int, ...] | None
 # --- the functions ------------------------------------------------------------------------------------------------
 
 
-def _counted(input: Tensor, mask: Tensor | None, fill: complex, dtype: Any = None) -> Tensor:
+def _full(input: Tensor, mask: Tensor) -> Tensor:
+    """The mask as bool, in the shape of the input."""
+    if mask.ndim > input.ndim:
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    return mask.bool().expand(input.shape)
+
+
+def _counted(input: Tensor, mask: Tensor | None, fill: complex) -> Tensor:
     """The input with ``fill`` (for a real infinity, the nearest that the dtype can hold) where it does not count."""
-    if dtype is not None:
-        input = input.to(dtype)
+    dtype = input.dtype
     if mask is None:
         return input
-    if isinstance(fill, float) and math.isinf(fill) and not input.is_floating_point():
-        if input.dtype is dtypes.bool_:
+    if isinstance(fill, float) and math.isinf(fill) and not dtype.is_floating_point:
+        if dtype is dtypes.bool_:
             raise NotImplementedError("there is no identity of extremes among torch.bool inputs")
-        limits = dtypes.iinfo(input.dtype)
+        limits = dtypes.iinfo(dtype)
         fill = limits.max if fill > 0 else limits.min
-    return input.where(mask.bool(), input.new_tensor(fill))
+    return input.where(_full(input, mask), input.new_tensor(fill))
 
 
-def _infinity(input: Tensor, dtype: Any) -> complex:
-    return complex(math.inf) if (dtype or input.dtype).is_complex else math.inf
-
-
-def _all_dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    return tuple(range(input.ndim)) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
+def _dims(input: Tensor, dim: Dims) -> tuple[int, ...]:
+    """The dimensions that are meant, from the first to the last."""
+    if dim is None or dim == ():
+        return tuple(range(input.ndim))
+    size, found = max(input.ndim, 1), []
+    for each in (dim,) if isinstance(dim, int) else dim:
+        if each in found:
+            raise RuntimeError(f"dim={each} appears multiple times in the list of dims")
+        if each >= size or each < -size:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {each})")
+        found.append(each % size)
+    return tuple(sorted(found))
 
 
 def _count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tensor:
-    counted = input.new_ones(input.shape, dtype=dtypes.bool_) if mask is None else mask.bool().expand(input.shape)
-    return counted.sum(_all_dims(input, dim), keepdim)
+    if mask is None:
+        return input.new_ones(input.shape, dtype=dtypes.bool_).sum(_dims(input, dim), keepdim)
+    return _full(input, mask).sum(dim, keepdim)
 
 
 def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
@@ -66,8 +80,6 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_either(input: Any, *args: Any, mask: Tensor | None = None, **kwargs: Any) -> Any:
-        if "keepdim" in kwargs and function.__name__ != "logsumexp":  # PyTorch hands that on as it is
-            kwargs["keepdim"] = bool(kwargs["keepdim"])
         if not isinstance(input, MaskedTensor):
             return function(input, *args, mask=mask, **kwargs)
         mask = input.get_mask() if mask is None else input.get_mask() & mask
@@ -75,7 +87,7 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
         if result.shape == mask.shape:
             return MaskedTensor(result, mask)
         given = {key: kwargs.get(key) for key in ("dim", "keepdim") if key in kwargs}
-        dims = _all_dims(mask, given.get("dim", next((each for each in args if isinstance(each, (int, tuple, list))), None)))
+        dims = _dims(mask, given.get("dim", next((each for each in args if isinstance(each, (int, tuple, list))), None)))
         counted = mask.sum(dims, bool(given.get("keepdim", False))) > 0
         return MaskedTensor(result, counted.reshape(result.shape))
 
@@ -85,40 +97,41 @@ def _masked(function: Callable[..., Tensor]) -> Callable[..., Any]:
 @_masked
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The sum of the elements that count."""
-    return _counted(input, mask, 0, dtype).sum(_all_dims(input, dim), keepdim, dtype=dtype)
+    return _counted(input, mask, 0).sum(_dims(input, dim), bool(keepdim), dtype=dtype)
 
 
 @_masked
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The product of the elements that count."""
-    made = _counted(input, mask, 1, dtype)
-    if made.dtype.category < dtypes.FLOATING:
-        made = made.long() if dtype is None else made
-    for each in sorted((each % max(input.ndim, 1) for each in _all_dims(input, dim)), reverse=True):
-        made = made.prod(each, keepdim)
+    if dtype is None:
+        dtype = input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.int64
+    made = _counted(input, mask, 1).to(dtype)
+    for each in reversed(_dims(input, dim)):
+        made = made.prod(each, bool(keepdim))
     return made
 
 
 @_masked
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The mean of the elements that count."""
-    if (dtype or input.dtype).category < dtypes.FLOATING:
+    dtype = input.dtype if dtype is None else dtype
+    if dtype.category < dtypes.FLOATING:
         raise ValueError("mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-                         f"Got: {dtype or input.dtype}")  # fmt: skip
+                         f"Got: {dtype}")  # fmt: skip
     total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
-    return total / _count(input, mask, dim, keepdim)  # type: ignore[no-any-return]  # a number or a Tensor
+    return total / _count(input, mask, dim, bool(keepdim))  # type: ignore[no-any-return]  # a number or a Tensor
 
 
 @_masked
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The largest element that counts."""
-    return _counted(input, mask, -math.inf, dtype).amax(_all_dims(input, dim), keepdim)
+    return _counted(input, mask, -math.inf).amax(_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
 
 
 @_masked
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The smallest element that counts."""
-    return _counted(input, mask, math.inf, dtype).amin(_all_dims(input, dim), keepdim)
+    return _counted(input, mask, math.inf).amin(_dims(input, dim), bool(keepdim)).to(dtype or input.dtype)
 
 
 @_masked
@@ -126,7 +139,7 @@ def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """Where the largest element that counts is; in the dtype of the input."""
-    return _counted(input, mask, -math.inf, dtype).argmax(dim, keepdim).to(dtype or input.dtype)
+    return _counted(input, mask, -math.inf).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 @_masked
@@ -134,7 +147,7 @@ def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """Where the smallest element that counts is; in the dtype of the input."""
-    return _counted(input, mask, math.inf, dtype).argmin(dim, keepdim).to(dtype or input.dtype)
+    return _counted(input, mask, math.inf).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 @_masked
@@ -145,7 +158,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
         ValueError: none counts in some slice, and the dtype has no NaN to say so.
     """
     values = input if input.is_floating_point() else input.float()
-    made: Tensor = _counted(values, mask, math.nan).nanmedian(dim, keepdim).values
+    made: Tensor = _counted(values, mask, math.nan).nanmedian(_dims(input, dim)[0], keepdim).values
     if values is input:
         return made
     if bool(made.isnan().any()):
@@ -158,8 +171,8 @@ def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
     """The logarithm of the sum of the exponentials of the elements that count."""
-    made = _counted(input, mask, -_infinity(input, dtype), dtype).logsumexp(_all_dims(input, dim), keepdim)
-    return made.to(dtype or input.dtype)
+    nothing = complex(-math.inf) if input.is_complex() else -math.inf
+    return _counted(input, mask, nothing).logsumexp(_dims(input, dim), keepdim).to(dtype or input.dtype)
 
 
 @_masked
@@ -168,8 +181,8 @@ def norm(
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of order ``ord`` of the elements that count."""
-    ord = 2.0 if ord is None else ord
-    return _counted(input, mask, _infinity(input, dtype) if ord < 0 else 0, dtype).norm(ord, _all_dims(input, dim), keepdim)
+    fill = math.inf if isinstance(ord, float) and ord == -math.inf else 0
+    return vector_norm(_counted(input, mask, fill), ord, _dims(input, dim), bool(keepdim), dtype=dtype or input.dtype)
 
 
 @_masked
@@ -178,13 +191,18 @@ def var(
     dtype: Any = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The variance of the elements that count: their squared distances from the mean, over their number less ``correction``."""
-    if correction is None:
-        correction = 1 if unbiased is None or unbiased else 0
-    input = input.to(dtype) if dtype is not None else input
-    dims = _all_dims(input, dim)
-    centred = _counted(input - sum(input, dims, keepdim=True, mask=mask) / _count(input, mask, dims, True), mask, 0)
-    squares = (centred * centred.conj()).sum(dims, keepdim)
-    return squares / (_count(input, mask, dims, keepdim) - correction).clamp(0).to(squares.dtype)
+    if unbiased is not None and correction is not None:
+        raise AssertionError("unbiased and correction cannot both be given")
+    correction = float(unbiased is None or bool(unbiased)) if correction is None else float(correction)
+    if dtype is None:
+        dtype = input.dtype if input.dtype.category >= dtypes.FLOATING else dtypes.float32
+    count = _count(input, mask, dim, True)
+    centred = input - sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / count
+    computed = dtype if dtype.category >= dtypes.FLOATING else dtypes.float32
+    squares = sum(centred * centred.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)
+    if correction:
+        count = (count.to(computed.to_real()) - correction).clamp(0)
+    return (squares / count.reshape(squares.shape)).to(dtype)  # type: ignore[no-any-return]  # a number or a Tensor
 
 
 @_masked
@@ -199,31 +217,31 @@ def std(
 @_masked
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running sums, over the elements that count."""
-    return _counted(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
+    return _counted(input, mask, 0).cumsum(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running products, over the elements that count."""
-    return _counted(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
+    return _counted(input, mask, 1).cumprod(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Softmax among the elements that count; 0 for the others."""
-    return _counted(input, mask, -math.inf, dtype).softmax(dim)
+    return _counted(input, mask, -math.inf).softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Log-softmax among the elements that count; minus infinity for the others."""
-    return _counted(input, mask, -math.inf, dtype).log_softmax(dim)
+    return _counted(input, mask, -math.inf).log_softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Softmax of the negatives of the elements that count; 0 for the others."""
-    return (-_counted(input, mask, math.inf, dtype)).softmax(dim)
+    return _counted(input, mask, math.inf).neg().softmax(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 @_masked
@@ -232,15 +250,15 @@ def normalize(
 ) -> Tensor:
     """The elements that count over their norm along ``dim``; 0 for the others."""
     size: Tensor = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    return _counted(input, mask, 0, dtype) / size.clamp(min=eps)
+    return _counted(input, mask, 0) / size.clamp(min=eps)
 
 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
     """``log(exp(input) + exp(other))`` of the elements that count; minus infinity where neither does."""
-    return PUBLIC["logaddexp"](  # type: ignore[no-any-return]  # a generated function
-        _counted(input, input_mask, -math.inf, dtype), _counted(other, other_mask, -math.inf, dtype))
+    made: Tensor = PUBLIC["logaddexp"](_counted(input, input_mask, -math.inf), _counted(other, other_mask, -math.inf))
+    return made.to(dtype or input.dtype)
 
 
 # --- the tensor ---------------------------------------------------------------------------------------------------

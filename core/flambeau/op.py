@@ -331,7 +331,7 @@ def _reflected(record: Op, name: str) -> Callable[..., Any]:
         if type(operand) in FAST:
             made = record.function(operand, self)
             return made if made._node is None or shown is None else shown_as(made, shown)
-        return dispatch(record, (other, self), ()) if can_operate(other) else NotImplemented
+        return dispatch(record, (other, self), ()) if isinstance(self, Tensor) and can_operate(other) else NotImplemented
 
     operator.__name__ = operator.__qualname__ = name
     return operator
@@ -387,7 +387,7 @@ def materialize(index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     name, text = function.__name__, write()
     scope: dict[str, Any] = {}
     exec(_compiled(text, name), NAMESPACE, scope)
-    real, function = scope[name], STAND_INS.get(function, function)
+    (real,), function = scope.values(), STAND_INS.get(function, function)
     function.__defaults__, function.__kwdefaults__ = real.__defaults__, real.__kwdefaults__
     function.__code__ = real.__code__
     return function(*args, **kwargs)

@@ -138,6 +138,23 @@ FUNCTIONS = {
     "trace": lambda lib, x, y: x.trace(),
     "kthvalue": lambda lib, x, y: x.kthvalue(2)[0],
     "median": lambda lib, x, y: x.median(),
+    "median along": lambda lib, x, y: x.median(1)[0],
+    "median kept": lambda lib, x, y: x.median(1, True)[0],
+    "median of one": lambda lib, x, y: x[0, 0].median(0)[0],
+    "nanmedian along": lambda lib, x, y: x.nanmedian(0)[0],
+    "mode": lambda lib, x, y: x.mode(1)[0],
+    "mode kept": lambda lib, x, y: x.mode(0, True)[0],
+    "topk of one": lambda lib, x, y: x[0, 0].topk(1)[0],
+    "round": lambda lib, x, y: x.round(),
+    "round to tenths": lambda lib, x, y: x.round(decimals=1),
+    "round to tens": lambda lib, x, y: x.round(decimals=-1),
+    "div, floor": lambda lib, x, y: x.div(y, rounding_mode="floor"),
+    "div, trunc": lambda lib, x, y: x.div(y, rounding_mode="trunc"),
+    "split": lambda lib, x, y: x.split(2)[0],
+    "split by sizes": lambda lib, x, y: x.split([1, 2])[1],
+    "split_with_sizes": lambda lib, x, y: x.split_with_sizes([2, 1], 1)[0],
+    "to, copied": lambda lib, x, y: x.to(x.dtype, copy=True),
+    "to, in another format": lambda lib, x, y: (x[None] * y[:, None]).unsqueeze(0).to(memory_format=lib.channels_last),
     "index_add": lambda lib, x, y: x.index_add(0, lib.tensor([0, 2, 0]), y, alpha=2),
     "index_copy": lambda lib, x, y: x.index_copy(0, lib.tensor([0, 2, 1]), y),
     "masked_scatter": lambda lib, x, y: x.masked_scatter(y > 0.4, y),
@@ -171,6 +188,15 @@ def test_nodes_and_their_edges(name):
     for one, other in zip(our_gradients, their_gradients, strict=True):
         assert (one is None) == (other is None)
         np.testing.assert_allclose(*((0, 0) if one is None else (one, other)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("unpack", ["lu_unpack", "linalg.lu"])
+def test_names_of_factors(unpack):
+    for lib in (flambeau, torch):
+        x = numbers(lib, 3, 3)
+        factors = lib.linalg.lu(x) if unpack == "linalg.lu" else lib.lu_unpack(*lib.linalg.lu_factor(x))
+        name = "LinalgLuBackward0" if unpack == "linalg.lu" else "LuUnpackBackward0"
+        assert [each.grad_fn and each.grad_fn.name() for each in factors] == [None, name, name]
 
 
 OF_PYTORCH = ("linear_cross_entropy", "triplet_margin_with_distance_loss")  # their samples hold options and functions

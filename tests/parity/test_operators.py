@@ -18,6 +18,8 @@ from torch.testing._internal.common_methods_invocations import op_db  # noqa: E4
 
 import flambeau as ours  # noqa: E402
 
+from .outcomes import type_of  # noqa: E402
+
 # Variants of PyTorch's kernels, sparse layouts and compilers for GPUs: no part of the API that flambeau has.
 NO_PART_OF_THE_API = ("jiterator", "torch.", "sparse.", "_", "native_", "grid_sampler_", "to_sparse", "chalf", "slice", "fill",
                       "max_pool2d_with_indices_backward", "resize_as_", "zero_")  # fmt: skip
@@ -260,7 +262,7 @@ def raised(call):
     try:
         call()
     except Exception as error:
-        return type(error)
+        return type_of(error)
     return None
 
 
@@ -425,7 +427,7 @@ def attempt(torch, function, given):
     try:
         return called(torch, function, *given)
     except Exception as error:
-        return type(error)
+        return type_of(error)
 
 
 def assert_near(got, wanted, tolerance, what):

@@ -103,3 +103,35 @@ def test_masked():
     same(lambda torch: torch.masked.normalize(torch.tensor(x), 2.0, 1, mask=torch.tensor(mask)))
     shown = [repr(torch.masked.masked_tensor(torch.tensor(x), torch.tensor(mask)) * 2) for torch in (ours, theirs)]
     assert shown[0] == shown[1]
+
+
+MASKED = {"sum": (1,), "prod": (1,), "mean": (1,), "amax": (1,), "amin": (1,), "var": (1,), "std": (1,), "logsumexp": (1,),
+          "argmax": (1,), "argmin": (1,), "softmax": (1,), "log_softmax": (1,), "softmin": (1,), "cumsum": (1,), "cumprod": (1,),
+          "median": (1,), "norm": (2.0, 1), "normalize": (2.0, 1)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("given", ["float16", "int32", "float32", "complex64"])
+@pytest.mark.parametrize("asked", [None, "float32", "float64", "int32", "complex64"])
+def test_masked_in_another_dtype(name, given, asked):
+    """The dtype changes where it does in PyTorch: some functions compute in the one that they are given."""
+    x = [[-1.5, 2.25, 3], [4, -5, 6], [7, 8, 9]]
+    mask = [[True, False, True], [False, True, True], [True, True, True]]
+
+    def outcome(torch, mask):
+        options = {} if asked is None else {"dtype": getattr(torch, asked)}
+        try:
+            made = getattr(torch.masked, name)(
+                torch.tensor(x).to(getattr(torch, given)), *MASKED[name], mask=mask and torch.tensor(mask), **options)
+        except Exception as error:
+            return type(error)
+        return str(made.dtype).split(".")[1], made.to(torch.complex128).tolist()
+
+    for chosen in (None, mask):
+        got, wanted = outcome(ours, chosen), outcome(theirs, chosen)
+        if isinstance(wanted, type):
+            assert got is wanted
+        else:
+            assert got[0] == wanted[0]
+            tolerance = 2e-3 if given == "float16" else 1e-5
+            np.testing.assert_allclose(got[1], wanted[1], tolerance, tolerance)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import flambeau as torch
+from flambeau.arguments import NotATensor
 
 from .samples.sample import Bad, Input, Sample, find, find_or_none, replaced
 
@@ -152,7 +153,8 @@ class Checker:
         try:
             bad.call(torch, *tensors)
         except Exception as error:
-            assert type(error) is wanted, f"{type(error).__name__} ({error}) instead of {bad.error}"
+            kinds = NotATensor.__bases__ if type(error) is NotATensor else (type(error),)
+            assert wanted in kinds, f"{type(error).__name__} ({error}) instead of {bad.error}"
             assert str(error), f"{bad.error} without a message"
         else:
             raise AssertionError(f"no {bad.error} was raised")

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import op
@@ -271,7 +272,8 @@ def unpacked(LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """The factors of ``A = P L U``: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
     LU, pivots, _ = _factored("linalg.lu", A, pivot)
-    return _LU(unpacked(LU, pivots))
+    P, L, U = unpacked(LU, pivots)
+    return _LU((P, shown_as(L, "LinalgLuBackward0"), shown_as(U, "LinalgLuBackward0")))
 
 
 @with_out

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..arguments import Dims
+from ..arguments import Dims, Number
 from ..inplace import with_out
 from ..ops.reductions import _vector_norm, amax, amin
 from ..ops.views import wrap_dim
@@ -21,15 +21,16 @@ __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
 def _cast(name: str, A: Tensor, dtype: Any) -> Tensor:
     """``A`` in the dtype asked for, having refused one that does not fit."""
+    if A.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy_name}")
     if dtype is None:
-        if A.dtype.category < dtypes.FLOATING:
-            raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.legacy_name}")
         return A
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype.legacy_name}")
-    if A.dtype.is_complex and not dtype.is_complex:
-        raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype.legacy_name}")
-    if A.dtype.category >= dtypes.FLOATING and dtypes.promote_types(A.dtype, dtype) is not dtype:
+    if A.dtype.is_complex is not dtype.is_complex:
+        kind = "complex" if A.dtype.is_complex else "real"
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype.legacy_name}")
+    if dtypes.promote_types(A.dtype, dtype) is not dtype:
         raise RuntimeError(f"{name}: the dtype of the input ({A.dtype.legacy_name}) should be convertible without narrowing to "
                            f"the specified dtype ({dtype.legacy_name})")  # fmt: skip
     return A.to(dtype)
@@ -91,8 +92,9 @@ def _two_dims(dim: Any, ndim: int) -> tuple[int, int]:
 
 @with_out
 def matrix_norm(
-    input: Tensor, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None
-) -> Tensor:
+    input: Tensor, ord: Number | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:  # fmt: skip
     """The norm of matrices: "fro", "nuc", or with the sign of ``ord`` the largest or smallest
 
     - singular value for 2 and -2, sum of a column for 1 and -1, sum of a row for inf and -inf (of absolute values).
@@ -109,7 +111,7 @@ def matrix_norm(
     if ord == "nuc" or ord in (2, -2):
         check_floating("linalg.matrix_norm", input)
         values = svdvals(input.permute(*(each for each in range(input.ndim) if each not in (rows, columns)), rows, columns))
-        made = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)
+        made = values.sum(-1) if isinstance(ord, str) else _extreme(values, -1, ord > 0)  # "nuc" or a number
         return _kept(made, rows, columns) if keepdim else made
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")

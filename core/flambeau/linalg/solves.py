@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
@@ -359,7 +360,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1], [1]]), torch.tensor([[1.0], [2], [6]])).solution
     tensor([[3.0000]])
     """
-    driver = driver or "gelsy"
+    driver = "gelsy" if driver is None else driver
     is_vector = _check_lstsq(input, b, driver)
     right = b.unsqueeze(-1) if is_vector else b
     rows, columns = input.shape[-2:]
@@ -405,10 +406,10 @@ def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
 
 
 @with_out
-def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
+def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """``X`` in ``tensordot(input, X, X.ndim) = other``, with the dimensions ``dims`` of ``input`` moved to its end first."""
     if dims is not None:
-        input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
+        input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))
     rows, columns = input.shape[: other.ndim], input.shape[other.ndim :]
     _check_square_tensor("shape[other.ndim:]", "shape[:other.ndim]", math.prod(columns), math.prod(rows))
     return solve(input.reshape(math.prod(rows), -1), other.reshape(-1)).reshape(columns)

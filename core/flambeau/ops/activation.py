@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..arguments import as_float
 from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype, require_flags
 from ..inplace import in_place, with_out
@@ -100,6 +101,7 @@ def rrelu(
 ) -> Tensor:
     """Leaky ReLU with, while training, a random slope for each element, even between ``lower`` and ``upper``."""
     require_flags("rrelu", training=training)
+    lower, upper = as_float("rrelu", "lower", lower), as_float("rrelu", "upper", upper)
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}")
     require_dtype("rrelu_with_noise_out_cpu", input, "floating")

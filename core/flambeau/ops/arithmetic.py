@@ -10,7 +10,7 @@ from .._tensor import Tensor, attach
 from ..arguments import Number
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
-from ..dispatch import require_dtype, require_tensors, result_dtype
+from ..dispatch import require_dtype, require_factor, require_tensors, result_dtype
 from ..op import can_operate, composite, op
 from ..settings import warn_of_old
 
@@ -45,17 +45,15 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     """The operands of ``input + alpha * other``; takes PyTorch 0.2's ``add(input, alpha, other)`` too."""
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    if isinstance(alpha, (bool, int)) and alpha == 1:
+    if type(alpha) is int and alpha == 1:
         return input, other
     if isinstance(alpha, Tensor) and not isinstance(other, Tensor):
         warn_of_old(name, "other, *, alpha=1")
         other, alpha = alpha, other
-    whole = isinstance(alpha, int)
-    if isinstance(other, Tensor) and not whole and other._kind.dtype.category < dtypes.FLOATING and (
-            input._kind.dtype.category < dtypes.FLOATING):  # fmt: skip
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    common = result_dtype((input, other))
+    require_factor("alpha", alpha, common)
     if isinstance(input, Tensor) and isinstance(other, Tensor):
-        other = other.to(result_dtype((input, other)))
+        other = other.to(common)
         if other.dtype in dtypes.HALF:  # the factor is rounded, and then only the sum
             return input.float(), other.float() * other.new_tensor(alpha).item()
     return input, other * alpha
@@ -71,7 +69,7 @@ def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any,
 
 
 @composite(inplace=True, out=True)
-def add(input: Any, other: Any, alpha: Number = 1) -> Tensor:
+def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     """``input + alpha * other``, element by element, broadcast.
 
     >>> import flambeau as torch
@@ -82,7 +80,7 @@ def add(input: Any, other: Any, alpha: Number = 1) -> Tensor:
 
 
 @composite(inplace=True, out=True, aliases=("subtract",))
-def sub(input: Any, other: Any, alpha: Number = 1) -> Tensor:
+def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
     """``input - alpha * other``, element by element, broadcast."""
     if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
         _refuse_bool_sub(input, other)
@@ -90,7 +88,7 @@ def sub(input: Any, other: Any, alpha: Number = 1) -> Tensor:
 
 
 @composite(method=False, grad_fn="RsubBackward1")
-def rsub(input: Tensor, other: Any, *, alpha: Number = 1) -> Tensor:
+def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
     """``other - alpha * input``."""
     if not isinstance(input, Tensor):
         raise TypeError(f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -121,7 +119,7 @@ floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
     promote="arithmetic", exact=True, takes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
-    doc="The quotient rounded towards minus infinity.", backward_name="DivBackward1",
+    doc="The quotient rounded towards minus infinity.", backward_name="DivBackward2",
     input=lambda F, g: g * 0,
     other=lambda F, g: g * 0,
 )  # fmt: skip
@@ -158,7 +156,7 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
 
 _trunc_divide = op(
     "trunc_divide", _trunc_divide_forward, promote="arithmetic", takes="real numbers", public=False, method=False,
-    backward_name="DivBackward1",
+    backward_name="DivBackward2",
     input=lambda F, g: g * 0,
     other=lambda F, g: g * 0,
 )  # fmt: skip
@@ -266,7 +264,10 @@ def __rdiv__(self: Tensor, other: Any) -> Tensor:
 
 
 def __rpow__(self: Tensor, other: Any) -> Tensor:
-    return shown_as(_pow(other, self), "PowBackward2")
+    try:
+        return shown_as(_pow(other, self), "PowBackward2")
+    except TypeError:
+        return NotImplemented
 
 
 __pow__.__name__ = "pow"  # what overrides are given is called so

@@ -12,7 +12,7 @@ from .._tensor import Tensor, attach
 from ..arguments import Dims
 from ..autograd.unfolding import gathered
 from ..creation import _finish, _offered_to_modes, arange, tensor, zeros
-from ..dispatch import require_dtype
+from ..dispatch import require_dtype, whole_numbers
 from ..op import PUBLIC, composite
 from ..settings import warn_once
 from .joining import cat, stack
@@ -93,13 +93,28 @@ def tensor_split(
     if not input.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     length = input.shape[wrap_dim(dim, input.ndim)]
-    given = given.tolist() if isinstance(given, Tensor) else given
-    if isinstance(given, int):
-        if given <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {given}")
-        return split(input, [length // given + (i < length % given) for i in range(given)], dim)
-    bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in given), length]
-    return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))
+    if isinstance(given, Tensor):
+        if given.dtype is not dtypes.int64:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                               f"{given.dtype.legacy_name}")  # fmt: skip
+        given = given.tolist()
+    if isinstance(given, (tuple, list)):
+        bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in given), length]
+        return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))
+    count = given if type(given) is int else whole_numbers("indices_or_sections", given)[0]
+    if count <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+    return split(input, [length // count + (i < length % count) for i in range(count)], dim)
+
+
+def _split_evenly(name: str, input: Tensor, given: Any, dim: int) -> Any:
+    """``tensor_split`` at indices, or into parts of equal size."""
+    if isinstance(given, Tensor):
+        raise TypeError(f"{name}(): argument 'indices' (position 2) must be tuple of ints, not Tensor")
+    if isinstance(given, int) and (not given or input.shape[dim] % given):
+        raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+                           f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
+    return tensor_split(input, given, dim)
 
 
 def _split_along(name: str, axis: int) -> None:
@@ -109,11 +124,7 @@ def _split_along(name: str, axis: int) -> None:
         if input.ndim < least:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a "
                                f"tensor with {input.ndim} dimensions!")  # fmt: skip
-        dim = 0 if name == "hsplit" and input.ndim == 1 else axis
-        if isinstance(given, int) and (not given or input.shape[dim] % given):
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-                               f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
-        return tensor_split(input, given, dim)
+        return _split_evenly(name, input, given, axis)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``tensor_split`` along dimension {axis}."
@@ -130,11 +141,7 @@ def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None)
     given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
     if not input.ndim:
         raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
-    dim = 0 if input.ndim == 1 else 1
-    if isinstance(given, int) and (not given or input.shape[dim] % given):
-        raise RuntimeError(f"torch.hsplit attempted to split along dimension {dim}, but the size of the dimension "
-                           f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
-    return tensor_split(input, given, dim)
+    return _split_evenly("hsplit", input, given, 0 if input.ndim == 1 else 1)
 
 
 @composite(grad_fn="UnsafeSplitBackward0")

@@ -9,9 +9,10 @@ from .._tensor import Tensor, attach, wrap
 from ..autograd import forward_ad
 from ..autograd.engine import tangents
 from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
 from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
-from ..dispatch import require_tensors
+from ..dispatch import require_flags, require_tensors
 from ..inplace import assign, check_writable, is_plain, snapshot
 from ..op import FAST, OPS, op
 from ..settings import channels_last, channels_last_3d, memory_format, preserve_format, warn_once
@@ -46,7 +47,7 @@ def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = 
         if type(given) is not Kind or type(kind) is not Kind:  # batched or not is not for a conversion to change
             kind = given.to(kind.dtype)
     if given is kind:
-        return input.clone() if copy else input
+        return shown_as(input.clone(), "ToCopyBackward0") if copy else input
     if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING:
         return forward_ad.along(lambda each: _in_kind(each, kind, non_blocking), input)
     return _in_kind(input, kind, non_blocking)
@@ -94,32 +95,35 @@ def _to_method(
                    "memory_format": memory_format}  # fmt: skip
         given = {name: value for name, value in options.items() if value is not None and value is not False}
         return overrides.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore[no-any-return]  # an override may return anything
-    place = device
-    for position, each in enumerate(args):
-        if isinstance(each, dtypes.dtype):
-            dtype = each
-        elif isinstance(each, Tensor):
-            dtype, place = each.dtype, each.device
-        elif each in dtypes.OF_PYTHON:
-            dtype = dtypes.OF_PYTHON[each]
-        elif isinstance(each, bool):
-            if position == len(args) - 1 and position and isinstance(args[position - 1], bool):
-                copy = each
-            else:
-                non_blocking = each
-        elif each is not None:
-            if position:
-                raise TypeError(f"to(): argument (position {position + 1}) must be bool, not {type(each).__name__}")
-            place = each
-    if isinstance(other, Tensor):
-        dtype, place = other.dtype, other.device
+    if args:  # (dtype, *flags), (other, *flags) or (device, dtype, *flags)
+        first, flags = args[0], args[1:]
+        if type(first) is dtypes.dtype or isinstance(first, type):
+            dtype = first
+        elif isinstance(first, Tensor):
+            other = first
+        else:
+            device = first
+            if flags:
+                dtype, flags = flags[0], flags[1:]
+        if len(flags) > 2:
+            raise TypeError(f"to() received an invalid combination of arguments - got {len(args)} by position")
+        if flags:
+            non_blocking, copy = flags if len(flags) == 2 else (*flags, copy)
+    if type(non_blocking) is not bool or type(copy) is not bool:
+        require_flags("to", non_blocking=non_blocking, copy=copy)
+    if other is not None:
+        dtype, device = other.dtype, other.device
     kind = self._kind
-    if place is not None:
-        kind = kind_of(dtype or kind.dtype, _as_device(place))
+    if dtype is not None and type(dtype) is not dtypes.dtype:
+        dtype = dtypes.meant(dtype)
+    if device is not None:
+        kind = kind_of(dtype or kind.dtype, _as_device(device))
     elif dtype is not None:
         kind = kind.to(dtype)
     made = to_kind(self, kind, copy, non_blocking)
-    return made if memory_format is None or memory_format is preserve_format else made.contiguous(memory_format=memory_format)
+    if memory_format is None or memory_format is preserve_format:
+        return made
+    return gathered(made.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
 
 
 _device = device

@@ -7,14 +7,13 @@ walks up to, and from, a place at a time.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
 from ..creation import tensor
-from ..dispatch import require_flags
+from ..dispatch import require_flags, whole_numbers
 from ..op import PUBLIC, op
 from .loss import check_reduction
 
@@ -153,10 +152,9 @@ def _as_list(name: str, lengths: Any) -> list[int]:
             raise RuntimeError(f"{name} must be integral")
         found: list[int] = lengths.reshape(-1).tolist()
         return found
-    try:
-        return [operator.index(each) for each in lengths]
-    except TypeError:
-        raise TypeError(f"ctc_loss(): argument '{name}' must be Tensor or tuple of ints, not {lengths!r}") from None
+    if not isinstance(lengths, (tuple, list)):
+        raise TypeError(f"ctc_loss(): argument '{name}' must be tuple of ints, not {type(lengths).__name__}")
+    return list(whole_numbers(name, lengths))
 
 
 def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Sequence[int], blank: int) -> None:
@@ -216,6 +214,8 @@ def ctc_loss(
     batched = log_probs.ndim != 2
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
+    if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
+        raise TypeError("ctc_loss(): input_lengths and target_lengths must both be Tensors, or both tuples of ints")
     given, wanted = _as_list("input_lengths", input_lengths), _as_list("target_lengths", target_lengths)
     check_reduction(reduction)
     require_flags("ctc_loss", zero_infinity=zero_infinity)

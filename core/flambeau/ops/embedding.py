@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..arguments import as_float
 from ..autograd.grad_mode import no_grad
 from ..autograd.unfolding import gathered
 from ..batching.loops import one_by_one
@@ -99,6 +100,8 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
     with no_grad():
         rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)
         chosen = weight[rows]
+        max_norm = as_float("embedding_renorm_", "max_norm", max_norm)
+        norm_type = as_float("embedding_renorm_", "norm_type", norm_type)
         lengths = chosen.norm(norm_type, 1, keepdim=True)
         too_long = lengths > max_norm
         weight[rows] = chosen * (max_norm / (lengths + 1e-7)).masked_fill(~too_long, 1.0)

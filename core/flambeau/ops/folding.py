@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..dispatch import whole_numbers
 from ..op import op
 from .convolution import kernel_places, output_size, pad_space, spread_out, window
 
@@ -51,10 +52,10 @@ _fold = op(
 
 
 def _pair(name: str, value: Any) -> tuple[int, int]:
-    given = (value, value) if isinstance(value, int) else tuple(value)
+    given = whole_numbers(name, tuple(value) if isinstance(value, Iterable) else value)
     if len(given) not in (1, 2):
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
-    return given if len(given) == 2 else given * 2
+    return given[0], given[-1]
 
 
 def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:

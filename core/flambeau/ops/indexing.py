@@ -249,6 +249,7 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
         return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
     if not self._array.ndim and type(index) is int and index == 0:
         return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's ``loss.data[0]``: a number
+    raw: tuple[Any, ...]
     if type(index) is int:
         raw, advanced, kind = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
     elif type(index) is slice and self._array.ndim:

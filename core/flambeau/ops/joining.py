@@ -127,7 +127,7 @@ attach(repeat=_repeat_method)
 
 
 @composite(method=False)
-def tile(input: Tensor, dims: Any) -> Tensor:
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The tensor repeated ``dims`` times; fewer dims than dimensions count from the last."""
     dims = as_shape((dims,))
     return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
@@ -146,7 +146,7 @@ _flip = op(
 
 
 @composite(method=False)
-def flip(input: Tensor, dims: Any) -> Tensor:
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The elements in reverse order along ``dims``; a copy."""
     return _flip_method(input, dims)
 
@@ -167,10 +167,10 @@ _roll = op(
 
 
 @composite(grad_fn="RollBackward0")
-def roll(input: Tensor, shifts: Dims, dims: Dims = ()) -> Tensor:
+def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
     """The elements moved on by ``shifts`` along ``dims``, round the end; without ``dims``, as if flattened."""
     shifts = whole_numbers("shifts", shifts)
-    dims = dims if isinstance(dims, (tuple, list)) else (dims,)
+    dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
     if not dims:
         if len(shifts) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
@@ -179,6 +179,9 @@ def roll(input: Tensor, shifts: Dims, dims: Dims = ()) -> Tensor:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if 0 in input._array.shape:
+        whole_numbers("dims", dims)
+        return input.clone()
     return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))
 
 

@@ -37,6 +37,9 @@ def _deprecate(call: str, instead: str) -> None:
 def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
     if isinstance(dims, Tensor):
         dims = dims.tolist()
+    if not isinstance(dims, (int, tuple, list)):
+        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+                           f"lists, but got dims={dims}")  # fmt: skip
     if isinstance(dims, int) or (isinstance(dims, (list, tuple)) and len(dims) == 1 and isinstance(dims[0], int)):
         count = dims if isinstance(dims, int) else dims[0]
         if count < 0:
@@ -173,7 +176,7 @@ _FEW = 25  # up to this many points, differences are taken one by one
 
 
 def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
-    if compute_mode not in (None, *_COMPUTE_MODES):
+    if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for name, each in (("X1", x1), ("X2", x2)):
         if each.ndim < 2:
@@ -380,7 +383,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return linalg.lu_solve(LU_data, LU_pivots, input)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, grad_fn="LuUnpackBackward0")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """``P``, ``L`` and ``U`` from the compact form of :func:`torch.linalg.lu_factor`; empty ones for what is not asked for."""
     from ..linalg.factors import unpacked
@@ -506,7 +509,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M.expand(A.shape)
-    if A.shape[-2] < A.shape[-1]:
+    rows, columns = A.shape[-2:]
+    if rows < columns:
         U, S, V = svd_lowrank(A.mH, q, niter)
         return V, S, U
     Q = _basis(A, q, niter)

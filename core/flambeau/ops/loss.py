@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from operator import index as whole
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, alias
+from ..arguments import as_float, as_int
 from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.node import shown_as
 from ..autograd.unfolding import become, step
@@ -109,6 +109,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """Squared error near 0, ``delta`` times absolute error beyond ``delta`` (Huber 1964)."""
     check_reduction(reduction)
+    delta = as_float("huber_loss", "delta", delta)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if not dtypes.can_cast(target.dtype, input.dtype):
@@ -322,15 +323,14 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
     given, wanted = input._array.shape, target._array.shape
     if weight is not None:
         require_constant("nll_loss_forward" if len(given) <= 2 else "nll_loss2d_forward", weight=weight)
-    if len(given) == 1:
-        if len(wanted) == 1 and wanted != (1,):
-            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
-    elif not wanted or given[0] != wanted[0]:
+    if len(given) > 1 and (not wanted or given[0] != wanted[0]):
         raise ValueError(f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
     if len(given) <= 2 and len(wanted) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype not in (dtypes.int64, dtypes.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}")
+    if len(given) == len(wanted) == 1 and wanted != (1,):
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
     if len(given) == 4 and len(wanted) != 3:
         raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}")
     if len(given) > 2 and given[2:] != wanted[1:]:
@@ -350,7 +350,7 @@ def _batched_classes(
 ) -> Tensor:
     """``loss`` of a batch, or of one sample made a batch."""
     check_reduction(reduction)
-    ignore_index = whole(ignore_index)
+    ignore_index = as_int("nll_loss", "ignore_index", ignore_index)
     if not input._array.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     _check_classes(input, target, weight)

@@ -10,6 +10,7 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..arguments import Number
 from ..autograd.node import shown_as
+from ..dispatch import require_factor, result_dtype
 from ..inplace import assign, check_writable, snapshot
 from ..op import RECORDED, composite, op
 from ..scalars import converted
@@ -168,7 +169,7 @@ def __matmul__(self: Tensor, other: Any) -> Tensor:
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
-    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+    return matmul(other, self) if isinstance(self, Tensor) and isinstance(other, Tensor) else NotImplemented
 
 
 __matmul__.__name__ = "matmul"  # what overrides are given is called so
@@ -239,10 +240,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *of_old: Any, beta: Number =
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if of_old:
         input, vec1, vec2, beta, alpha = _of_old("addr", (input, vec1, vec2, *of_old), alpha)
-    if all(each.dtype.category < dtypes.FLOATING for each in (input, vec1, vec2)):
-        for name, factor in (("beta", beta), ("alpha", alpha)):
-            if isinstance(factor, float):
-                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    common = result_dtype((input, vec1, vec2))
+    require_factor("beta", beta, common)
+    require_factor("alpha", alpha, common)
     return _add_product(input, outer, vec1, vec2, beta, alpha)
 
 

@@ -12,10 +12,10 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..arguments import Dims
 from ..creation import empty, frombuffer
-from ..dispatch import require_dtype
+from ..dispatch import require_dtype, whole_numbers
 from ..op import PUBLIC, composite
 from ..settings import memory_format
-from .views import wrap_dim
+from .views import as_shape, wrap_dim
 
 # --- memory -------------------------------------------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tu
 
 def empty_permuted(
     size: Sequence[int], physical_layout: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of ``physical_layout``.
 
@@ -53,6 +53,7 @@ def empty_permuted(
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
     """
+    size, physical_layout = as_shape((size,)), as_shape((physical_layout,))
     if len(physical_layout) != len(size):
         raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
                            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")  # fmt: skip
@@ -64,7 +65,7 @@ def empty_permuted(
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
     made = empty([size[each] for each in order], dtype=dtype, device=device, pin_memory=pin_memory)
-    return made.permute(sorted(range(len(order)), key=order.__getitem__)).requires_grad_(requires_grad)
+    return made.permute(sorted(range(len(order)), key=order.__getitem__)).requires_grad_(bool(requires_grad))
 
 
 def from_file(
@@ -104,7 +105,7 @@ attach(dim_order=_dim_order)
 
 
 @composite(out=True)
-def hash_tensor(input: Tensor, dim: Dims = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """A uint64 hash of all elements, or of those along ``dim``: the exclusive or of their bits, as 64-bit numbers.
 
     >>> import flambeau as torch
@@ -114,7 +115,7 @@ def hash_tensor(input: Tensor, dim: Dims = (), *, keepdim: bool = False, mode: i
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
     require_dtype("xor_sum_cpu", input, "real")
-    given: Sequence[int] = (dim,) if isinstance(dim, int) else tuple(dim) or range(input.ndim)
+    given: Sequence[int] = whole_numbers("dim", () if dim is None else dim) or range(input.ndim)
     if not input.ndim:
         given, input = [wrap_dim(each, 0) for each in given][:0], input.clone()
     dims = sorted(wrap_dim(each, input.ndim) for each in given)

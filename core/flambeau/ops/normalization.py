@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, alias
+from ..arguments import as_float
 from ..autograd.grad_mode import _grad, no_grad
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
@@ -143,7 +144,12 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
     for name, each in parameters.items():
         if each is not None and each.shape != input.shape[1:2]:
-            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {each.numel()}")
+            raise RuntimeError(f"{name} should contain {sum(input.shape[1:2])} elements not {each.numel()}")
+
+
+def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
 def batch_norm(
@@ -167,6 +173,7 @@ def batch_norm(
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
         return _shown(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *shown)
+    _check_both(running_mean, running_var)
     dims = (0, *range(2, ndim))
     mean, variance = _moments(alias(input), dims)
     if input.numel() and (running_mean is not None or running_var is not None):
@@ -183,6 +190,7 @@ def _shown(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | 
 
 
 def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
+    momentum = as_float("batch_norm", "momentum", momentum)
     with no_grad():
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(mean.reshape(-1), alpha=momentum)
@@ -200,6 +208,8 @@ def instance_norm(
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     if not use_input_stats:
         return batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    _check_both(running_mean, running_var)
+    eps = as_float("instance_norm", "eps", eps)
     _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_dtypes(input, running_mean, running_var, weight, bias)
     dims = tuple(range(2, input.ndim))
@@ -254,6 +264,7 @@ def group_norm(
     batch, channels, *space = input.shape
     if not isinstance(num_groups, int):
         raise TypeError(f"group_norm(): argument 'num_groups' (position 2) must be int, not {type(num_groups).__name__}")
+    eps = as_float("group_norm", "eps", eps)
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
+from ..arguments import as_float
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype, require_operands, whole_numbers
@@ -38,6 +39,7 @@ _constant_pad = op(
 
 def constant_pad(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """``input`` with ``value`` around it; ``pad`` lists (before, after) from the last dimension on; negative ones crop."""
+    pad = whole_numbers("pad", pad)
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
     if len(pad) > 2 * input.ndim:
@@ -121,6 +123,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if len(pad) > 2 * input.ndim:
         raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding length "
                            f"{len(pad)} and input of dimension {input.ndim}")  # fmt: skip
+    value = None if value is None else as_float("pad", "value", value)
     if mode == "constant":
         return constant_pad(input, pad, 0 if value is None else value)
     if value is not None and value != 0:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..autograd.unfolding import gathered
 from ..batching.levels import levels_of
 from ..dispatch import refusing, require_dtype
 from ..lazy import is_lazy, show
@@ -209,8 +210,10 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         return _round(input)
     require_dtype("round_cpu", input, "floating")
     if decimals > 0:
-        return _round(input * 10**decimals) / 10**decimals  # type: ignore[no-any-return]  # a power of ints is Any
-    return _round(input / 10**-decimals) * 10**-decimals  # type: ignore[no-any-return]  # a power of ints is Any
+        made = _round(input * 10**decimals) / 10**decimals
+    else:
+        made = _round(input / 10**-decimals) * 10**-decimals
+    return gathered(made, "RoundBackward1", (input,))
 
 
 @composite(inplace=True, out=True, grad_fn="FracBackward0")

@@ -332,7 +332,7 @@ def _variance_arguments(
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if correction is None:
-        correction = 1 if unbiased is None or unbiased else 0
+        correction = 1 if unbiased else 0
     if dim is not None:
         dim = tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))) or None
     if input.numel() and _divisor(input.shape, dim, correction) <= 0:
@@ -345,7 +345,7 @@ def _variance_arguments(
 
 @composite(out=True)
 def var(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Tensor:  # fmt: skip
     """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
@@ -355,7 +355,7 @@ def var(
 
 @composite(out=True)
 def std(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Tensor:  # fmt: skip
     """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
@@ -375,7 +375,7 @@ _std = op(
 
 @composite(method=False, grad_fn="VarMeanBackward0")
 def var_mean(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Any:  # fmt: skip
     """The variance and the mean."""
@@ -385,7 +385,7 @@ def var_mean(
 
 @composite(method=False, grad_fn="StdMeanBackward0")
 def std_mean(
-    input: Tensor, dim: Dims | bool | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: Number | None = None,
 ) -> Any:  # fmt: skip
     """The standard deviation and the mean."""

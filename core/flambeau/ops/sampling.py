@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from operator import index as whole
 from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach, wrap
+from ..arguments import Number, check, types_of
 from ..batching.levels import active
-from ..creation import _checked_shape, _dtype_of, _finish, _offered_to_modes, _place, empty_like
+from ..creation import _checked_shape, _dtype_of, _finish, _kind, _offered_to_modes, empty_like
 from ..devices import Kind, kind_of
 from ..dispatch import require_dtype
 from ..dtypes import dtype as Dtype
@@ -36,9 +38,10 @@ def _sampled(array: Any, kind: Kind) -> Tensor:
 def _factory(name: str, doc: str, sampler: str) -> Any:
     def factory(
         *size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
-        layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, names: Any = None,
+        layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
+        names: Any = None,
     ) -> Tensor:  # fmt: skip
-        kind = kind_of(dtype or _dtype_of(out) or dtypes.get_default_dtype(), _place(device))
+        kind = _kind(dtype, device, _dtype_of(out))
         if kind.dtype.category not in _FLOATING:
             raise NotImplementedError(f'"{_KERNEL[name]}" not implemented for \'{kind.dtype.legacy_name}\'')
         shape = _checked_shape(name, size)
@@ -70,7 +73,7 @@ randn = _factory("randn", "Numbers drawn from the normal distribution of mean 0 
 def _like(name: str, fill: str) -> None:
     def like(
         input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
-        device: Any = None, requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
+        device: Any = None, requires_grad: bool | None = False, memory_format: Any = None, pin_memory: bool | None = False,
     ) -> Tensor:  # fmt: skip
         made = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
         return _finish(made, requires_grad, pin_memory=pin_memory)
@@ -83,9 +86,9 @@ _like("randn", "normal_")
 
 
 def randint(
-    low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
-    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
+    low: int | None = None, high: Any = None, size: Sequence[int] | None = None, *, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """Integers drawn evenly from ``low`` (or 0) up to, without, ``high``: ``randint(high, size)``, ``randint(low, high, size)``.
 
@@ -105,7 +108,7 @@ def randint(
     low, high = whole(0 if low is None else low), whole(high)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    kind = kind_of(dtype or _dtype_of(out) or dtypes.int64, _place(device))
+    kind = _kind(dtype, device, _dtype_of(out) or dtypes.int64)
     _check_random_bounds(kind.dtype, high)
     shape = _checked_shape("randint", (size,))
     array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, low, high)
@@ -120,9 +123,9 @@ def _check_random_bounds(dtype: Dtype, high: Any) -> None:
 
 
 def randint_like(
-    input: Tensor, low: int | None = None, high: int | None = None, *, generator: Generator | None = None,
-    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    memory_format: Any = None, pin_memory: bool = False,
+    input: Tensor, low: int | Tensor | None = None, high: int | None = None, *, generator: Generator | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    memory_format: Any = None, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``torch.randint`` in the shape, dtype, device and memory order of ``input``."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
@@ -135,12 +138,12 @@ def randint_like(
 
 def randperm(
     n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
-    layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The integers below ``n`` in random order (Fisher & Yates' shuffle)."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    kind = kind_of(dtype or _dtype_of(out) or dtypes.int64, _place(device))
+    kind = _kind(dtype, device, _dtype_of(out) or dtypes.int64)
     array = raw_generator(generator, kind.device).permutation(n, kind.raw_dtype)
     return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
 
@@ -153,16 +156,20 @@ for _function in (randint, randint_like, randperm):
 
 
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
-    dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
+    mean: Tensor | Number = 0.0, std: Tensor | Number = 1.0, size: Sequence[int] | None = None, *,
+    generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, device: Any = None,
+    requires_grad: bool | None = False, layout: Any = None, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """Normal numbers, of a mean and a standard deviation given as numbers (with ``size``) or as tensors."""
+    if size is not None and (isinstance(mean, Tensor) or isinstance(std, Tensor)):
+        check("normal", {"mean": "float", "std": "float"}, {"mean": mean, "std": std})
+        mean, std = float(mean), float(std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal() received an invalid combination of arguments - got (float, float): size is missing")
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
-        kind = kind_of(dtype or _dtype_of(out) or dtypes.get_default_dtype(), _place(device))
+        kind = _kind(dtype, device, _dtype_of(out))
         if kind.dtype.category not in _FLOATING:
             raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{kind.dtype.legacy_name}'")
         array = raw_generator(generator, kind.device).normal(_checked_shape("normal", (size,)), kind.raw_dtype, mean, std)
@@ -311,19 +318,24 @@ def _fill(name: str, doc: str, sample: Any, takes: str = "floating") -> None:
     def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
         from ..inplace import check_writable
 
-        check_writable(self)
-        if self.dtype.category not in TAKES[takes]:
-            raise _refusal(name.rstrip("_"), self.dtype)
-        raw = raw_generator(generator, self.device)
-        order = memory_order(self)
-        shape = tuple(self._array.shape[each] for each in order)
-        values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
+        try:
+            check_writable(self)
+            if self.dtype.category not in TAKES[takes]:
+                raise _refusal(name.rstrip("_"), self.dtype)
+            raw = raw_generator(generator, self.device)
+            order = memory_order(self)
+            shape = tuple(self._array.shape[each] for each in order)
+            values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
+        except Exception:
+            check(name, types_of(method), signature.bind_partial(self, *args, **kwargs).arguments)
+            raise
         back = sorted(range(len(order)), key=order.__getitem__)
         return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(back))
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
-    method.__signature__ = _filling_signature(method, sample)  # type: ignore[attr-defined]  # a function has attributes
+    signature = _filling_signature(method, sample)
+    method.__signature__ = signature  # type: ignore[attr-defined]  # a function has attributes
     setattr(Tensor, name, method)
 
 
@@ -372,6 +384,10 @@ def _random(
     return raw.integers(shape, tensor._kind.raw_dtype, low, high)
 
 
+def _geometric(raw: Any, tensor: Tensor, shape: Any, order: Any, p: float) -> Any:
+    return raw.geometric(shape, tensor._kind.raw_dtype, p)
+
+
 def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
     if isinstance(p, Tensor):
         p = p.expand(tensor.shape).permute(order)._kind.backend.to_host(p.expand(tensor.shape).permute(order)._array)
@@ -388,8 +404,8 @@ _fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or 
       "real")
 _fill("exponential_", "Fill with exponential numbers of rate ``lambd``.",
       lambda raw, t, shape, order, lambd=1.0: raw.exponential(shape, t._kind.raw_dtype, lambd))  # fmt: skip
-_fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.",
-      lambda raw, t, shape, order, p: raw.geometric(shape, t._kind.raw_dtype, p), "real numbers")  # fmt: skip
+_fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.", _geometric,
+      "real numbers")
 _fill("cauchy_", "Fill with Cauchy numbers.",
       lambda raw, t, shape, order, median=0.0, sigma=1.0: raw.cauchy(shape, t._kind.raw_dtype, median, sigma))  # fmt: skip
 _fill("log_normal_", "Fill with numbers whose logarithm is normal.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
@@ -191,18 +192,18 @@ def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Ten
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
                          f"{index.dtype.legacy_name} and size: {list(index.shape)}")  # fmt: skip
+    if name == "index_copy" and not source.ndim and index.numel() != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
     if name == "index_copy" and index.dtype is not dtypes.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
     _check_index_dtype(name, index)
     if source.dtype is not input.dtype:
         raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have "
                            "the same scalar type")  # fmt: skip
-    if source.ndim and input.ndim and source.shape[dim] != index.numel():
+    if source.ndim and (input.ndim or name == "index_copy") and source.shape[dim] != index.numel():
         error = IndexError if name == "index_copy" else RuntimeError
         raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                     f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
-    if name == "index_copy" and not source.ndim and index.numel() != 1:
-        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
     _check_range(name, input, dim, index)
     return dim
 
@@ -266,6 +267,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """``input`` with ``values`` at ``input[indices]``; with ``accumulate``, added to what is there."""
     from .indexing import NeedsLevels, _raw_index
 
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
     if isinstance(values, Tensor) and values.dtype is not input.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the "
@@ -436,6 +439,8 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 
 @composite(grad_fn="AsStridedScatterBackward0")
-def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """A copy of ``input`` with ``src`` in place of ``input.as_strided(size, stride, storage_offset)``."""
     return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")

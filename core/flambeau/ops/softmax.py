@@ -51,7 +51,7 @@ _log_softmax = op(
 
 def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, int]:
     if dtype is not None:
-        input = input.to(dtype)
+        input = input.to(dtype=dtype)
     dim = wrap_dim(dim, input._array.ndim)
     if input._kind.dtype.category != dtypes.FLOATING:
         kernel = name + ("_lastdim" if dim == max(input.ndim, 1) - 1 else "") + "_kernel_impl"

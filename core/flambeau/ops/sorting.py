@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype, require_operands, require_tensors
 from ..op import OPS, composite, op, result_type
 from .reductions import one_of, select_backward
@@ -92,7 +93,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
-        return _named("topk", input.clone(), input.new_zeros((), dtype=dtypes.int64))
+        return _named("topk", shown_as(input.clone(), "TopkBackward0"), input.new_zeros((), dtype=dtypes.int64))
     return _topk(input, k, dim, largest)
 
 
@@ -138,13 +139,14 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     require_dtype("median_cpu", input, "real numbers")
+    shown = f"{name.capitalize()}Backward{int(dim is not None)}"
     if dim is None:
         if not input.numel():
             return input.new_full((), float("nan"))
-        return shown_as(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), f"{name.capitalize()}Backward0")
+        return shown_as(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), shown)
     if not input.ndim:
         wrap_dim(dim, 0)
-        return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))
+        return _named(name, shown_as(input.clone(), shown), input.new_zeros((), dtype=dtypes.int64))
     dim = wrap_dim(dim, input.ndim)
     values, indices = sort(input, dim)
     length = input.shape[dim]
@@ -156,10 +158,12 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     else:
         rank = (missing > 0) * (length - missing) + (missing == 0) * ((length - 1) // 2)
     values, indices = values.gather(dim, rank), indices.gather(dim, rank)
-    return _named(name, *((values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))))
+    if not keepdim:
+        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    return _named(name, gathered(values, shown, (input,)), indices)
 
 
-@composite(out=True)
+@composite(out=True, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along ``dim`` (the smallest of several), and its last place."""
     if not input.ndim:

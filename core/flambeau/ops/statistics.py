@@ -140,7 +140,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 @composite(out=True)
 @one_by_one
-def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+def histogram(
+    input: Tensor, bins: int | Tensor = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """Counts (or weights, or densities) in bins, and the edges of the bins: a number of equal ones, or edges given."""
     if weight is not None and weight.shape != input.shape:
         raise _wrong_weight((*input.shape, 1), weight)
@@ -155,8 +157,8 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     axes = input.shape[-1]
-    bins = [bins] * axes if isinstance(bins, int) else list(bins)
-    if not all(isinstance(each, (int, Tensor)) for each in bins):
+    bins = [bins] * axes if type(bins) is int else bins
+    if not isinstance(bins, (tuple, list)) or not all(isinstance(each, (int, Tensor)) for each in bins):
         raise TypeError("histogramdd(): argument 'bins' must be int, tuple of ints or tuple of Tensors")
     if len(bins) != axes:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
@@ -338,15 +340,17 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @composite(out=True)
 def norm(
-    input: Tensor, p: Any = "fro", dim: Dims | None = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
-) -> Tensor:
+    input: Tensor, p: Number | str | None = "fro", dim: Dims | None = None, keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:  # fmt: skip
     """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
         from ..linalg import matrix_norm
 
-        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+        pair = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return matrix_norm(input, "nuc", tuple(pair), keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
     order = 2.0 if p is None or p == "fro" else float(p)
@@ -363,7 +367,7 @@ def norm(
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference."""
     require_tensors("dist", input=input, other=other)
-    return norm(input - other, p)
+    return norm(input - other, float(p))
 
 
 @composite(inplace=True, out=True, grad_fn="RenormBackward0")
@@ -396,7 +400,9 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         raise RuntimeError(f"order must be non-negative but got {n}")
     if any(each is not None and each.ndim != input.ndim for each in (prepend, append)):
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-    parts = [each for each in (prepend, input, append) if each is not None] if n else [input]
+    if not n:
+        return input.clone()
+    parts = [each for each in (prepend, input, append) if each is not None]
     made = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, made.shape[dim])):
         after, before = _neighbours(made, dim)
@@ -410,9 +416,13 @@ def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return input.narrow(dim, input.shape[dim] - count, count), input.narrow(dim, 0, count)
 
 
-def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
+def _steps(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
     if x is None:
-        return 1 if dx is None else dx
+        if isinstance(dx, (bool, complex)):
+            raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+        return dx
+    if x.ndim == 1 and len(x) != y.shape[dim]:
+        raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     spaces = x.diff(dim=-1 if x.ndim == 1 else dim)
     return spaces.reshape((-1,) + (1,) * (y.ndim - 1 - wrap_dim(dim, y.ndim))) if x.ndim == 1 else spaces
 
@@ -423,26 +433,30 @@ def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
 
 
 @composite(method=False, aliases=("trapz",))
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
     _refuse_bool("trapezoid", y, x)
     after, before = _neighbours(y, dim)
-    return ((after + before) * _steps(y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
+    return ((after + before) * _steps("trapezoid", y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
 @composite(method=False)
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
     _refuse_bool("cumulative_trapezoid", y, x)
     after, before = _neighbours(y, dim)
-    return ((after + before) * _steps(y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
+    return ((after + before) * _steps("cumulative_trapezoid", y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
 
 
 @composite(method=False)
-def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivative along each of ``dim`` by central differences, one-sided at the edges."""
     if input.dtype is dtypes.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    if isinstance(spacing, Tensor) and spacing.ndim:
+        raise TypeError("gradient(): argument 'spacing' must be a number, several, or several Tensors, not Tensor")
     dims, spacing = reduced_dims(dim, input.ndim), 1 if spacing is None else spacing
     spaces = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
     if len(spaces) != len(dims):

@@ -94,7 +94,7 @@ def _cannot_view(input: Tensor) -> RuntimeError:
 
 
 @composite(method=False)
-def reshape(input: Tensor, shape: Any) -> Tensor:
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The same elements in another shape; a view where that is possible, else a copy.
 
     >>> import flambeau as torch
@@ -220,10 +220,17 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return _expand_method(input, other.shape)
 
 
-@composite
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+@composite(method=False)
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """A view of the shape ``size``, by broadcasting."""
     return _expand_method(input, size)
+
+
+def _broadcast_to_method(self: Tensor, size: Any, *rest: Any) -> Tensor:
+    return _expand_method(self, size, *rest)
+
+
+attach(broadcast_to=_broadcast_to_method)
 
 
 @composite(method=False)
@@ -242,7 +249,7 @@ _unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input,
 
 
 @composite
-def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
     """A view without the dimensions of length 1: all of them, or those among ``dim`` (an int or a tuple)."""
     if axis is not None:
         dim = axis
@@ -260,7 +267,7 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
 
 
 @composite
-def unsqueeze(input: Tensor, dim: Any = None, *, axis: int | None = None) -> Tensor:
+def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """A view with a new dimension of length 1 at ``dim``."""
     if dim is None:
         if axis is None:
@@ -292,7 +299,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 @composite
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dimension ``dim`` split into ``sizes``, one of which may be -1."""
     shape = input._array.shape
     dim = wrap_dim(dim, len(shape))
@@ -325,7 +332,7 @@ _permuted = _view("permute", lambda xp, input, /, dims: xp.permute_dims(input, d
 
 
 @composite(method=False)
-def permute(input: Tensor, dims: Any) -> Tensor:
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A view with the dimensions in another order."""
     return _permute_method(input, dims)
 
@@ -427,8 +434,11 @@ def adjoint(input: Tensor) -> Tensor:
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
     ndim = input._array.ndim
-    source = list(source) if isinstance(source, (tuple, list)) else [source]
-    destination = list(destination) if isinstance(destination, (tuple, list)) else [destination]
+    several = isinstance(source, (tuple, list))
+    if several is not isinstance(destination, (tuple, list)):
+        raise TypeError("movedim(): arguments 'source' and 'destination' must be two ints or two tuples of ints, not "
+                        f"{type(source).__name__} and {type(destination).__name__}")  # fmt: skip
+    source, destination = (list(source), list(destination)) if several else ([source], [destination])
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same "
                            f"number of dims as destination ({destination} dims)")  # fmt: skip
@@ -508,11 +518,14 @@ def split(
         if sum(sizes) != length or min(sizes, default=0) < 0:
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                                f"dimension {dim}), but got split_sizes={list(sizes)}")  # fmt: skip
-    else:
-        step = whole(sections)
-        if step < 0 or (step == 0 and length):
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
-        sizes = tuple(min(step, length - start) for start in range(0, length, max(step, 1))) or (0,)
+        made: tuple[Tensor, ...] = _split(tensor, sizes, dim)
+        if made:
+            shown_as(made[0], "SplitWithSizesBackward0")  # the node is that of them all
+        return made
+    step = whole(sections)
+    if step < 0 or (step == 0 and length):
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
+    sizes = tuple(min(step, length - start) for start in range(0, length, max(step, 1))) or (0,)
     return _split(tensor, sizes, dim)  # type: ignore[no-any-return]  # has several results
 
 
@@ -704,6 +717,8 @@ op(
 
 def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all windows of length ``size``, ``step`` apart, along a dimension; they become the last one."""
+    if bool in (type(dimension), type(size), type(step)):
+        raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
     if not self.ndim:
         return _unfold_method(self.reshape(1), wrap_dim(whole(dimension), 0), whole(size), step).reshape(whole(size))
     dim, size, step = wrap_dim(whole(dimension), self.ndim), whole(size), whole(step)

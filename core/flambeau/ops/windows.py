@@ -14,7 +14,7 @@ from ..signal import windows as shapes
 
 def _window(
     name: str, shape: Callable[..., Tensor], window_length: int, periodic: bool, parameters: dict[str, Any], dtype: Any,
-    device: Any, pin_memory: bool, requires_grad: bool,
+    device: Any, pin_memory: bool | None, requires_grad: bool | None,
 ) -> Tensor:  # fmt: skip
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
@@ -27,7 +27,7 @@ def _window(
 
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    pin_memory: bool | None = False, requires_grad: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The Hann window: ``(1 - cos(2 pi n / N)) / 2``.
 
@@ -40,7 +40,7 @@ def hann_window(
 
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
-    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    layout: Any = None, device: Any = None, pin_memory: bool | None = False, requires_grad: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The Hamming window: ``alpha - beta cos(2 pi n / N)``."""
     weights = {"a": [alpha, beta]}
@@ -50,7 +50,7 @@ def hamming_window(
 
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    pin_memory: bool | None = False, requires_grad: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The Blackman window."""
     return _window("blackman_window", shapes.blackman, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
@@ -58,7 +58,7 @@ def blackman_window(
 
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    pin_memory: bool | None = False, requires_grad: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The Bartlett window: a triangle."""
     return _window("bartlett_window", shapes.bartlett, window_length, periodic, {}, dtype, device, pin_memory, requires_grad)
@@ -66,7 +66,7 @@ def bartlett_window(
 
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    pin_memory: bool | None = False, requires_grad: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """The Kaiser window; ``beta`` trades the width of its spectrum's peak for the height of the sidelobes."""
     shape = shapes.kaiser

@@ -44,13 +44,13 @@ def _window(
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
     """The sum over ``i`` of ``(-1)**i * a[i] * cos(2 pi i n / (M - 1))``."""
-    if not isinstance(a, Iterable):
-        raise TypeError("Coefficients must be a list/tuple")
-    weights = list(a)
-    if not weights:
-        raise ValueError("Coefficients cannot be empty")
 
     def shape(n: Tensor, length: float) -> Tensor:
+        if not isinstance(a, Iterable):
+            raise TypeError("Coefficients must be a list/tuple")
+        weights = list(a)
+        if not weights:
+            raise ValueError("Coefficients cannot be empty")
         terms = [(-1) ** i * w * (n * (2 * math.pi * i / length)).cos() for i, w in enumerate(weights)]
         return sum(terms[1:], terms[0])  # type: ignore[no-any-return]  # a sum may be 0
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.arguments import as_float
 from flambeau.autograd.unfolding import gathered
 from flambeau.dispatch import require_flags
 from flambeau.ops.attention import attention, fused_attention, has_fused_attention, learns_nothing
@@ -40,6 +41,7 @@ def scaled_dot_product_attention(
     torch.Size([1, 2, 4])
     """
     require_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
+    dropout_p = as_float("scaled_dot_product_attention", "dropout_p", dropout_p)
     _check_attention(query, key, value, attn_mask, is_causal)
     scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
@@ -247,6 +249,9 @@ def attend_by_heads(
     q = _by_head(q, num_heads, batch_first)
     k = _by_head(k, num_heads, batch_first) if static_k is None else static_k.unflatten(0, (batch, num_heads))
     v = _by_head(v, num_heads, batch_first) if static_v is None else static_v.unflatten(0, (batch, num_heads))
+    if (bias_k is None) is not (bias_v is None):
+        given, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
+        raise AssertionError(f"{given} is set but {missing} is None")
     if bias_k is not None and bias_v is not None:
         k, v = (torch.cat([x, _by_head(more.expand(1, batch, -1), num_heads)], 2) for x, more in ((k, bias_k), (v, bias_v)))
     if add_zero_attn:

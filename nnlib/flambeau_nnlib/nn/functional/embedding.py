@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from operator import index
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.arguments import as_int
 from flambeau.dispatch import require_flags
 from flambeau.ops import embedding as ops
 from flambeau.ops.embedding import one_hot
@@ -20,7 +20,7 @@ def _row(padding_idx: int | None, rows: int) -> int:
         return -1
     if not -rows <= padding_idx < rows:
         raise AssertionError("Padding_idx must be within num_embeddings")
-    return index(padding_idx) % rows
+    return as_int("embedding", "padding_idx", padding_idx) % rows
 
 
 def embedding(
@@ -63,6 +63,8 @@ def embedding_bag(
         warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
                       "deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=2)  # fmt: skip
         weight, input = input, weight
+    if weight.dim() != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
                          f"the same shape as the input ({input.shape})")  # fmt: skip
@@ -78,10 +80,11 @@ def embedding_bag(
                                   f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")  # fmt: skip
     input, offsets, per_sample_weights = _flat_bags(input, offsets, per_sample_weights, include_last_offset)
     rows = weight.size(0)
+    padding_idx = None if padding_idx is None else as_int("embedding_bag", "padding_idx", padding_idx)
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got "
                            f"{padding_idx}")  # fmt: skip
-    padding = None if padding_idx is None else index(padding_idx) % rows
+    padding = None if padding_idx is None else padding_idx % rows
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
     return ops.embedding_bag(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.arguments import Number
 from flambeau.dispatch import require_flags
 from flambeau.ops import ctc
 from flambeau.ops import loss as ops
@@ -126,7 +127,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Tensor, target: Tensor | Number, var: Tensor | Number, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """Minus the log-likelihood of normal values of mean ``input`` and variance ``var``, taken as at least ``eps``.
 
@@ -135,7 +136,7 @@ def gaussian_nll_loss(
     """
     if isinstance(var, float):
         var = torch.full_like(input, var)
-    if bool((var < 0).any()):
+    if bool(torch.any(var < 0)):
         raise ValueError("var has negative entry/entries")
     if var.size() != input.size():
         if input.size()[:-1] == var.size():
@@ -273,7 +274,7 @@ def linear_cross_entropy(
         raise RuntimeError(f"expected linear_bias shape {tuple(outputs)}, got {tuple(linear_bias.shape)}")
     if ignore_index is not None and target.shape == (*input.shape[:-1], *outputs):
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    if options is not None and reduction in ("none", "mean", "sum") and not label_smoothing and len(outputs) == 1 and (
+    if options is not None and reduction in {"none", "mean", "sum"} and not label_smoothing and len(outputs) == 1 and (
             target.dtype is torch.int64):  # fmt: skip
         options.for_input(input)
     flat = linear_weight.flatten(0, -2)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.arguments import as_float
 from flambeau.autograd.unfolding import gathered
 from flambeau.dispatch import require_constant, require_dtype, require_flags
 from flambeau.ops.loss import check_reduction, reduced
@@ -28,6 +29,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1: ``x`` is the distance of a pair."""
+    margin = as_float("hinge_embedding_loss", "margin", margin)
     zeros = torch.zeros_like(input)
     alike = torch.where(target != -1, input, zeros)
     apart = torch.where(target != 1, (margin - input).clamp_min(0).to(input.dtype), zeros)
@@ -44,6 +46,7 @@ def margin_ranking_loss(
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: "
                            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")  # fmt: skip
+    margin = as_float("margin_ranking_loss", "margin", margin)
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
@@ -54,6 +57,7 @@ def cosine_embedding_loss(
 ) -> Tensor:  # fmt: skip
     """``1 - cos`` of two vectors where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     reduction = how_reduced(reduction, size_average, reduce)
+    margin = as_float("cosine_embedding_loss", "margin", margin)
     _check_cosine(input1, input2, target)
     dim = target.dim()
     tiny = 1e-12  # keeps the gradient at 0 finite
@@ -139,6 +143,8 @@ def soft_margin_loss(
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}")
     if target.is_complex() and not input.is_complex():
         raise RuntimeError("result type ComplexFloat can't be cast to the desired output type Float")
+    if torch.broadcast_shapes(input.shape, target.shape) != input.shape:
+        raise RuntimeError(f"target of shape {list(target.shape)} does not broadcast to the input's, {list(input.shape)}")
     require_constant("soft_margin_loss", target=target)
     return gathered(reduced((-target * input).exp().log1p(), reduction), "SoftMarginLossBackward0", (input,))
 
@@ -172,11 +178,14 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
     check_reduction(reduction)
+    margin = as_float("multi_margin_loss", "margin", margin)
     require_constant("multi_margin_loss", weight=weight)
     require_dtype("multi_margin_loss_cpu_kernel", input, "floating")
     if input.dim() > 2 or (input.dim() == 2 and (target.dim() != 1 or target.shape[0] != input.shape[0])):
         raise RuntimeError(f"inconsistent target size, expected {input.shape[0]} but got {list(target.shape)}")
     scores, classes = (input, target) if input.dim() == 2 else (input.reshape(1, -1), target.reshape(1))
+    if weight is not None and len(weight) != scores.shape[1]:
+        raise RuntimeError(f"inconsistent weight size, expected {scores.shape[1]} but got {list(weight.shape)}")
     place = classes.unsqueeze(1)
     excess = (margin - scores.gather(1, place) + scores).clamp_min(0)
     excess = excess if p == 1 else excess * excess

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def _tuple(value: Any, n: int) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
 
 # --- maxima -------------------------------------------------------------------------------------------------------
@@ -66,9 +66,12 @@ def max_pool3d(
 
 
 def _sizes(input: Tensor, output_size: Any) -> Any:
-    if isinstance(output_size, (tuple, list)) and input.dim() <= len(output_size):
-        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
-    return output_size
+    if not isinstance(output_size, Iterable):
+        return output_size
+    sizes = tuple(output_size)
+    if input.dim() <= len(sizes):
+        raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
+    return sizes
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -113,14 +116,15 @@ def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, outpu
     name = f"fractional_max_pool{n}d"
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-    space, kernels = input.shape[-n:], ops.per_dimension(name, "kernel_size", kernel_size, n)
+    channels, *space = (input.size(dim) for dim in range(-n - 1, 0))
+    kernels = ops.per_dimension(name, "kernel_size", kernel_size, n)
     if output_size is None:
         sizes = tuple(int(length * ratio) for length, ratio in zip(space, _tuple(output_ratio, n), strict=True))
     else:
         sizes = ops.per_dimension(name, "output_size", output_size, n)
     batched = input if input.dim() == n + 2 else input.unsqueeze(0)
     if samples is None:
-        samples = torch.rand(batched.shape[0], batched.shape[1], n, dtype=input.dtype, device=input.device)
+        samples = torch.rand(batched.shape[0], channels, n, dtype=input.dtype, device=input.device)
     else:
         _check_samples(samples, batched, n)
     order = (1, 0) if n == 2 else (0, 1, 2)  # which sample serves which dimension
@@ -217,7 +221,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 def _unpooled_size(
     given: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], wanted: Sequence[int] | None
 ) -> list[int]:
-    sizes = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(given, kernel, stride, padding, strict=True)]
+    sizes = [(given[dim - len(kernel)] - 1) * stride[dim] + kernel[dim] - 2 * padding[dim] for dim in range(len(kernel))]
     if wanted is None:
         if min(sizes) < 0:
             raise ValueError(f"max_unpooling: output_size must contain non-negative spatial dimensions, but got {sizes}")
@@ -226,26 +230,26 @@ def _unpooled_size(
     if len(wanted) != len(sizes):
         raise ValueError(f"output_size should be a sequence containing {len(sizes)} or {len(sizes) + 2} elements, but it has a "
                          f"length of '{len(wanted)}'")  # fmt: skip
-    for dim, (size, step, asked) in enumerate(zip(sizes, stride, wanted, strict=True)):
-        if not size - step < asked < size + step:
-            raise ValueError(f'invalid output_size "{tuple(wanted)}" (dim {dim} must be between {size - step} and {size + step})')
+    for dim, (size, asked) in enumerate(zip(sizes, wanted, strict=True)):
+        least, most = size - stride[dim], size + stride[dim]
+        if not least < asked < most:
+            raise ValueError(f'invalid output_size "{tuple(wanted)}" (dim {dim} must be between {least} and {most})')
     return wanted
 
 
 def _unpool(
     n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Sequence[int] | None
 ) -> Tensor:
-    name = f"max_unpool{n}d"
-    kernel, padding = ops.per_dimension(name, "kernel_size", kernel_size, n), ops.per_dimension(name, "padding", padding, n)
-    stride = kernel if stride is None or stride == () else ops.per_dimension(name, "stride", stride, n)
-    size = _unpooled_size(input.shape[-n:], kernel, stride, padding, output_size)
+    kernel = _tuple(kernel_size, n)
+    stride = kernel if stride is None else _tuple(stride, n)
+    size = _unpooled_size(input.shape, kernel, stride, _tuple(padding, n), output_size)
     if indices.dtype is not torch.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: "
                            f"{indices.type().split('.')[-1].removesuffix('Tensor')}")
     if indices.shape != input.shape:
         raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
                            f"indices tensor with shape: {list(indices.shape)}")  # fmt: skip
-    require_dtype(name, input, "floating")
+    require_dtype(f"max_unpool{n}d", input, "floating")
     count = prod(size)
     ops.check_places(indices, size)
     lead = input.shape[:-n]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor, channel_shuffle, pixel_shuffle, pixel_unshuffle
-from flambeau.dispatch import require_flags
+from flambeau.arguments import as_float
+from flambeau.dispatch import require_flags, whole_numbers
 from flambeau.ops.folding import fold, unfold
 from flambeau.ops.resampling import resample
 
@@ -73,17 +74,14 @@ def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tup
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if size is not None:
-        sizes = list(size) if isinstance(size, (tuple, list)) else [size] * len(space)
+        sizes = size if isinstance(size, (tuple, list)) else [size] * len(space)
         if len(sizes) != len(space):
             raise ValueError(
                 f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
                 f"{space} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output "
                 "size in (o1, o2, ...,oK) format."
             )
-        if not all(hasattr(each, "__index__") for each in sizes):
-            raise TypeError("expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
-                            f"size with types {[type(each) for each in sizes]}")  # fmt: skip
-        return [int(each) for each in sizes], [None] * len(space)
+        return list(whole_numbers("size", sizes)), [None] * len(space)
     scales = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * len(space)
     if len(scales) != len(space):
         raise ValueError(
@@ -91,12 +89,13 @@ def _target(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tup
             f"{space} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
             "and scale_factor in (s1, s2, ...,sK) format."
         )
+    scales = [as_float("interpolate", "scale_factor", each) for each in scales]
     sizes = [math.floor(length * scale) for length, scale in zip(space, scales, strict=True)]
-    return sizes, [None] * len(space) if recompute else [float(each) for each in scales]
+    return sizes, [None] * len(space) if recompute else scales
 
 
 def _check_mode(ndim: int, mode: str) -> None:
-    needed = _DIMENSIONS.get(mode)
+    needed = _DIMENSIONS.get(str(mode))
     if ndim in (3, 4, 5) and (mode in ("nearest", "nearest-exact", "area") or needed == ndim):
         return
     if ndim in (3, 4, 5) and needed and mode not in ("bicubic", "lanczos"):

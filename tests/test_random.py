@@ -98,3 +98,14 @@ def test_a_generator_knows_its_device() -> None:
     with pytest.raises(AttributeError):
         generator.device = torch.device("cpu")
     assert "device" in dir(torch.Generator)
+
+
+def test_samples_have_a_place_in_the_graph() -> None:
+    """What a sample depends on gets zeros for a gradient, not an error."""
+    mean, std = torch.zeros(3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+    for made, name in ((torch.normal(mean, std), "NormalBackward3"), (torch.normal(mean, 1.0), "NormalBackward1"),
+                       (torch.normal(0.0, std), "NormalBackward2"), (torch.poisson(std), "PoissonBackward0"),
+                       (torch.bernoulli(std), "BernoulliBackward0")):  # fmt: skip
+        assert made.grad_fn.name() == name
+        made.sum().backward()
+    assert mean.grad.tolist() == [0, 0, 0] and not std.grad.any() and std.grad.shape == (2, 3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.conformance.checks import CHECKS, Checker
+from flambeau.conformance.checks import CHECKS, Checker, results_of
 from flambeau.conformance.samples import bad_calls, families
 
 checker = Checker()
@@ -48,6 +48,34 @@ def test_forms(sample):
 @samples_for("gradients")
 def test_gradients(sample):
     checker.gradients(sample)
+
+
+def looked_at(node):
+    """Follow a graph as a tool that draws it would: nodes unfold where somebody looks."""
+    seen, stack = set(), [node]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            stack.extend(each for each, _ in node.next_functions)
+    return len(seen)
+
+
+@samples_for("gradients")
+def test_gradients_of_a_graph_that_was_looked_at(sample):
+    found = []
+    for looks in (False, True):
+        torch.manual_seed(0)
+        tensors = checker._differentiable(sample)
+        results = [each for each in results_of(sample.call(torch, *tensors)) if getattr(each, "grad_fn", None) is not None]
+        for each in results if looks else ():
+            assert looked_at(each.grad_fn)
+        torch.autograd.backward(results, [torch.ones_like(each) for each in results])
+        found.append([each.grad for each in tensors])
+    for plain, looked in zip(*found, strict=True):
+        assert (plain is None) is (looked is None)
+        if plain is not None:
+            torch.testing.assert_close(looked, plain, equal_nan=True)
 
 
 @samples_for("second_gradients")

@@ -140,7 +140,7 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
         try:
             if kwargs:
                 scalars = {key: ops.constant(each, kind)._array for key, each in kwargs.items()
-                           if type(each) in kind.scalars and type(each) is not bool}  # fmt: skip
+                           if type(each) in kind.scalars and (type(each) is not bool or kind.dtype is dtypes.bool_)}  # fmt: skip
                 if len(scalars) < len(kwargs):
                     return False
                 kernel(self._array, *arrays, **scalars)

@@ -174,7 +174,7 @@ class Task:
             if node is None:
                 node = heappop(heap)[1]
                 gradient = pending.pop(node)
-            if node.hooks is None and node.outputs is None:
+            if node.hooks is None and node.outputs is None and not node.takes_tensors:
                 gradients = node.apply(node.kind.F, gradient, unpack_array)
             elif self.alone and (node.hooks is not None or node.takes_tensors):
                 gradients = self.with_modes(self.step, node, gradient)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..arguments import Dims
+from ..arguments import Dims, as_int
 from ..autograd.unfolding import gathered
 from ..creation import _finish, _offered_to_modes, arange, tensor, zeros
 from ..dispatch import require_dtype, whole_numbers
@@ -247,7 +247,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    size = input.shape[-1] + abs(offset)
+    size = input.shape[-1] + abs(as_int("diag_embed", "offset", offset))
     shape = list(input.shape[:-1])
     for each in sorted((first, second)):
         shape.insert(each, size)
@@ -371,6 +371,7 @@ def flipud(input: Tensor) -> Tensor:
 @composite(grad_fn="Rot90Backward0")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by ``k`` quarters from the first towards the second of ``dims``."""
+    k, dims = as_int("rot90", "k", k), whole_numbers("dims", dims)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .._tensor import Tensor, attach
+from ..arguments import as_int
 from ..dispatch import require_tensors
 from ..op import RECORDED, composite, op
 from ..storage import TypedStorage, UntypedStorage, flat_memory
@@ -99,6 +100,9 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     Raises:
         RuntimeError: sizes and strides differ in number, or reach outside the memory.
     """
+    for name, given in (("size", size), ("stride", stride)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"as_strided(): argument '{name}' must be tuple of ints, not {type(given).__name__}")
     size, stride = as_shape((size,)), as_shape((stride,))
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} != {len(size)}")
@@ -106,7 +110,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     backend = input._kind.backend
     length = backend.root(input._array)[0].shape[0]
-    start = input.storage_offset() if storage_offset is None else storage_offset
+    start = input.storage_offset() if storage_offset is None else as_int("as_strided", "storage_offset", storage_offset)
     if start < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {start}")
     needed = start + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
@@ -115,8 +119,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {item} "
                            f"requiring a storage size of {needed * item} are out of bounds for storage of size "
                            f"{length * item}")  # fmt: skip
-    given = Place(tuple(input.shape), input.stride(), input.storage_offset())
-    return _strided(input, tuple(size), tuple(stride), start, backend, given)
+    place = Place(tuple(input.shape), input.stride(), input.storage_offset())
+    return _strided(input, tuple(size), tuple(stride), start, backend, place)
 
 
 RECORDED.as_strided = _strided  # what derivative rules call, with the record's arguments

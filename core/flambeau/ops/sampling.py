@@ -10,6 +10,8 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach, wrap
 from ..arguments import Number, check, types_of
+from ..autograd.node import shown_as
+from ..autograd.unfolding import gathered
 from ..batching.levels import active
 from ..creation import _checked_shape, _dtype_of, _finish, _kind, _offered_to_modes, empty_like
 from ..devices import Kind, kind_of
@@ -21,6 +23,7 @@ from ..promotions import TAKES
 from ..random import Generator, raw_generator
 from ..settings import memory_order
 from .conversion import write_over
+from .views import tied
 
 _FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
 
@@ -190,6 +193,10 @@ def normal(
     shape = broadcast_shapes(*(each.shape for each in (mean, std) if isinstance(each, Tensor)))
     unit = raw_generator(generator, given.device).normal(shape, given._kind.raw_dtype)
     made = _sampled(unit, given._kind) * _plain(std) + _plain(mean)
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        made = gathered(tied(_drawn(mean, made._array), std), "NormalBackward3", (mean, std))
+    else:
+        made = shown_as(_drawn(given, made._array), f"NormalBackward{1 if given is mean else 2}")
     return _finish(made, requires_grad, out, pin_memory)
 
 
@@ -216,8 +223,9 @@ def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: 
     )
 
 
-_bernoulli = op(
-    "bernoulli", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+_drawn = op(
+    "drawn", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    doc="A sample, recorded as if it depended on a parameter of its distribution: with zero for derivative, as PyTorch has it.",
     input=lambda F, g: g * 0,
 )  # fmt: skip
 
@@ -231,7 +239,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     input = _in_batch(input)
     raw = raw_generator(generator, input.device)
     sample = raw.bernoulli(input._array.shape, input._kind.raw_dtype, input._kind.backend.to_host(input._array))
-    return _bernoulli(input, _sampled(sample, input._kind)._array)
+    return shown_as(_drawn(input, _sampled(sample, input._kind)._array), "BernoulliBackward0")
 
 
 def _check_probability(p: Tensor) -> None:
@@ -267,7 +275,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in ``input``."""
     if input.numel() and input._kind.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return _same_kind(input, "poisson", generator)
+    return shown_as(_drawn(input, _same_kind(input, "poisson", generator)._array), "PoissonBackward0")
 
 
 @composite(method=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..arguments import Dims
+from ..arguments import Dims, as_int
 from ..autograd.node import shown_as
 from ..declared import missing
 from ..op import composite, op
@@ -22,6 +22,8 @@ __all__ = ["as_shape", "inferred_shape", "wrap_dim"]
 def wrap_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
     limit = max(ndim, 1)
+    if type(dim) is not int:
+        dim = _as_whole(dim, "dims")
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
     return dim + limit if dim < 0 else dim
@@ -33,13 +35,13 @@ def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
         sizes = tuple(sizes[0])
     for each in sizes:
         if type(each) is not int:
-            return tuple(map(_as_size, sizes))
+            return tuple(map(_as_whole, sizes))
     return sizes
 
 
-def _as_size(given: Any) -> int:
+def _as_whole(given: Any, what: str = "sizes") -> int:
     if type(given) is bool or not hasattr(given, "__index__"):
-        raise TypeError(f"sizes must be ints, but found element of type {type(given).__name__}")
+        raise TypeError(f"{what} must be ints, but found element of type {type(given).__name__}")
     return given.__index__()  # type: ignore[no-any-return]
 
 
@@ -257,7 +259,7 @@ def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None)
     dims = (
         range(len(shape))
         if dim is None
-        else [wrap_dim(whole(each), len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+        else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
     )
     for each in dims if len(dims) > 1 and dim is not None else ():
         if dims.count(each) > 1:
@@ -273,10 +275,7 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None)
         if axis is None:
             raise missing("unsqueeze", "dim")
         dim = axis
-    ndim = input._array.ndim
-    if not -ndim - 1 <= dim <= ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim - 1}, {ndim}], but got {dim})")
-    return _unsqueezed(input, dim + ndim + 1 if dim < 0 else dim)
+    return _unsqueezed(input, wrap_dim(dim, input._array.ndim + 1))
 
 
 @composite
@@ -632,7 +631,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal(input, offset, dim1, dim2)
+    return _diagonal(input, as_int("diagonal", "offset", offset), dim1, dim2)
 
 
 def _diagonal_backward_forward(xp: Any, input: Any, /, shape: Any, offset: int, dim1: int, dim2: int) -> Any:

@@ -41,10 +41,17 @@ LEFT: dict[str, dict[str, str]] = {
 }
 
 
-def left(op):
+LEFT_OF_METHODS = {
+    "an int by name is as good as one by position": {"flip": "dims: an int"},
+    "of Python there, and said of sizes or dims here": {
+        "unflatten": "2: None; 2: a tensor; 2: a dict", "movedim": "1: a list; 2: a list"},
+}  # fmt: skip
+
+
+def left(op, tables=LEFT):
     """The places of an operation where the exceptions differ."""
     name = f"{op.name}-{op.variant_test_name}".rstrip("-")
-    return {each for table in LEFT.values() for each in table.get(name, "").split("; ") if each}
+    return {each for table in tables.values() for each in table.get(name, "").split("; ") if each}
 
 
 def replaced(sample, place, value):
@@ -72,19 +79,34 @@ def agree(got, wanted):
     return type(wanted).__name__ in [each.__name__ for each in type(got).__mro__]
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("op", OPERATORS)
-def test_wrong_types(op):
+def differing(op, wanted_of, got_of, first):
+    """Where, from the ``first`` place on, and for what, the exceptions differ."""
     source = next((each for each in SOURCES if each in op.dtypes), None)
-    function, seen, differing = on_flambeau(op), set(), {}
+    seen, found = set(), {}
     for sample in samples_of(op, source, 4) if source else ():
-        for place in [*range(1 + len(sample.args)), *sample.kwargs]:
+        for place in [*range(first, 1 + len(sample.args)), *sample.kwargs]:
             if place in seen:
                 continue
             seen.add(place)
             for kind, value in WRONG.items():
-                wanted = outcome(op.op, replaced(sample, place, deepcopy(value)))
-                got = outcome(function, converted(replaced(sample, place, deepcopy(value))))
+                wanted = outcome(wanted_of, replaced(sample, place, deepcopy(value)))
+                got = outcome(got_of, converted(replaced(sample, place, deepcopy(value))))
                 if not agree(got, wanted):
-                    differing[f"{place}: {kind}"] = f"{got!r} for {wanted!r}"
-    assert differing.keys() == left(op), differing
+                    found[f"{place}: {kind}"] = f"{got!r} for {wanted!r}"
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", OPERATORS)
+def test_wrong_types(op):
+    found = differing(op, op.op, on_flambeau(op), 0)
+    assert found.keys() == left(op), found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", [
+    each for each in OPERATORS if hasattr(theirs.Tensor, getattr(each.values[0].method_variant, "__name__", " "))])
+def test_wrong_types_given_to_methods(op):
+    name = op.method_variant.__name__
+    found = differing(op, op.method_variant, lambda input, *args, **options: getattr(input, name)(*args, **options), 1)
+    assert found.keys() == left(op) | left(op, LEFT_OF_METHODS), found

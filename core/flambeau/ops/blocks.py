@@ -371,7 +371,10 @@ def flipud(input: Tensor) -> Tensor:
 @composite(grad_fn="Rot90Backward0")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by ``k`` quarters from the first towards the second of ``dims``."""
-    k, dims = as_int("rot90", "k", k), whole_numbers("dims", dims)
+    k = as_int("rot90", "k", k)
+    if not isinstance(dims, (tuple, list)):
+        raise TypeError(f"rot90(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
+    dims = whole_numbers("dims", dims)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:

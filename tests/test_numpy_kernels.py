@@ -64,6 +64,17 @@ def test_convolution(geometry):
 
 
 @few
+@given(st.integers(0, 4), st.sampled_from([1, 2]), st.integers(12, 30), st.integers(12, 30), st.integers(1, 4), st.integers(1, 2))
+def test_convolution_with_few_windows(batch, groups, channels, outputs, length, stride):
+    """Weights that are large beside the images: one product serves them all."""
+    x, w = normal(batch, groups * channels, length, length), normal(groups * outputs, channels, 1, 1, seed=1)
+    geometry = (stride, stride), (0, 0), (1, 1), groups
+    made = agree("convolution", [x, w, normal(groups * outputs, seed=2)], *geometry)
+    agree("convolution_transposed", [made, w, None], (length, length), *geometry)
+    agree("convolution_weight", [made, x], w.shape, *geometry)
+
+
+@few
 @given(geometries())
 def test_what_the_forward_keeps_serves_the_gradient(geometry):
     batch, groups, channels, outputs, space, window, stride, padding, dilation = geometry

@@ -109,3 +109,16 @@ def test_samples_have_a_place_in_the_graph() -> None:
         assert made.grad_fn.name() == name
         made.sum().backward()
     assert mean.grad.tolist() == [0, 0, 0] and not std.grad.any() and std.grad.shape == (2, 3)
+
+
+def test_samples_of_a_batch_of_parameters() -> None:
+    """Either parameter may be the one of the batch, or both."""
+    mean, std = torch.zeros(3, requires_grad=True), torch.ones(4, 3)
+    for draw in (lambda each: torch.normal(mean, each), lambda each: torch.normal(each, 1.0), lambda each: torch.normal(each, each),
+                 lambda each: torch.poisson(each), lambda each: torch.poisson(mean), lambda each: torch.bernoulli(mean)):  # fmt: skip
+        made = torch.vmap(draw, randomness="different")(std)
+        assert made.shape == (4, 3) and (made + 1).shape == (4, 3)
+    made = torch.vmap(lambda each: torch.normal(mean, each), randomness="different")(std)
+    assert made.std().item() > 0
+    made.sum().backward()
+    assert mean.grad.tolist() == [0, 0, 0]

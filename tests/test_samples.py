@@ -66,7 +66,7 @@ def test_gradients_of_a_graph_that_was_looked_at(sample):
     found = []
     for looks in (False, True):
         torch.manual_seed(0)
-        tensors = checker._differentiable(sample)
+        tensors = checker.differentiable(sample)
         results = [each for each in results_of(sample.call(torch, *tensors)) if getattr(each, "grad_fn", None) is not None]
         for each in results if looks else ():
             assert looked_at(each.grad_fn)

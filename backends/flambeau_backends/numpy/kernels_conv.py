@@ -16,7 +16,7 @@ import numpy as np
 from . import conv_columns, conv_rows, depthwise, winograd
 from .kernels import kernel
 from .layout import keeps_channels_last
-from .threads import parts, share
+from .threads import parts
 from .windows import Geometry, Sizes, geometry, output_size, total
 
 _KEEP = 3  # times the size of the input: so large may windows be that a forward keeps for the gradient of the weight
@@ -111,7 +111,7 @@ def _convolve(way: Any, input: Any, weight: Any, bias: Any, g: Geometry, workspa
 def _weight_gradient(way: Any, grad: Any, input: Any, g: Geometry, kept: Any) -> Any:
     if g.is_heavy and not kept:  # one large product, rather than several weights to add up
         windows, outputs = way.unfold(input, g), parts(g.shape[0], g.shape[0], g.pays)
-        made = share(lambda part: way.slopes(grad[:, part], windows, g), outputs, g.pays)
+        made = g.share(lambda part: way.slopes(grad[:, part], windows, g), outputs)
         return way.to_weight(np.concatenate(made), g)
 
     def compute(given: Any) -> Any:

@@ -32,9 +32,9 @@ def _padded(input: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
 
 
 @lru_cache(64)
-def _along(dim: int, k: int, s: int, d: int, n: int) -> list[tuple[slice, ...]]:
+def _along(dim: int, k: int, s: int, d: int, n: int) -> tuple[tuple[slice, ...], ...]:
     """For each of the ``k`` places of ``n`` windows, an index of the elements that it meets along a dimension."""
-    return [(*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k)]
+    return tuple((*(slice(None),) * dim, slice(p * d, p * d + (n - 1) * s + 1, s)) for p in range(k))
 
 
 def _combined(combine: Callable[..., Any], places: Sequence[Any]) -> Any:

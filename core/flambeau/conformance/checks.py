@@ -101,17 +101,17 @@ class Checker:
 
     def gradients(self, sample: Sample) -> None:
         """The derivatives are those of finite differences."""
-        tensors = self._differentiable(sample)
+        tensors = self.differentiable(sample)
         torch.autograd.gradcheck(_of_floats(sample), tensors, nondet_tol=0.0)
 
     def second_gradients(self, sample: Sample) -> None:
         """So are the derivatives of the derivatives."""
-        tensors = self._differentiable(sample)
+        tensors = self.differentiable(sample)
         torch.autograd.gradgradcheck(_of_floats(sample), tensors, [each.clone() for each in self._like_results(sample, tensors)])
 
     def forward_mode(self, sample: Sample) -> None:
         """Derivatives along a direction, computed forward, are those of finite differences too."""
-        torch.autograd.gradcheck(_of_floats(sample), self._differentiable(sample), check_forward_ad=True, check_backward_ad=False,
+        torch.autograd.gradcheck(_of_floats(sample), self.differentiable(sample), check_forward_ad=True, check_backward_ad=False,
                                  check_undefined_grad=False)  # fmt: skip
 
     def vmap(self, sample: Sample) -> None:
@@ -229,7 +229,7 @@ class Checker:
             assert each is place, "the result is not what out= was given"
         return made
 
-    def _differentiable(self, sample: Sample) -> tuple[Any, ...]:
+    def differentiable(self, sample: Sample) -> tuple[Any, ...]:
         dtype = next(each for each in sample.dtypes if each in ("float64", "complex128"))
         tensors = self._tensors(sample.arrays(self.np, dtype))
         for each, made_from in zip(tensors, sample.inputs, strict=True):

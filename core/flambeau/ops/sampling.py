@@ -10,7 +10,6 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach, wrap
 from ..arguments import Number, check, types_of
-from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..batching.levels import active
 from ..creation import _checked_shape, _dtype_of, _finish, _kind, _offered_to_modes, empty_like
@@ -193,11 +192,9 @@ def normal(
     shape = broadcast_shapes(*(each.shape for each in (mean, std) if isinstance(each, Tensor)))
     unit = raw_generator(generator, given.device).normal(shape, given._kind.raw_dtype)
     made = _sampled(unit, given._kind) * _plain(std) + _plain(mean)
-    if isinstance(mean, Tensor) and isinstance(std, Tensor):
-        made = gathered(tied(_drawn(mean, made._array), std), "NormalBackward3", (mean, std))
-    else:
-        made = shown_as(_drawn(given, made._array), f"NormalBackward{1 if given is mean else 2}")
-    return _finish(made, requires_grad, out, pin_memory)
+    parameters = [each for each in (mean, std) if isinstance(each, Tensor)]
+    name = f"NormalBackward{3 if len(parameters) == 2 else 1 if given is mean else 2}"
+    return _finish(_drawn(made, name, *parameters), requires_grad, out, pin_memory)
 
 
 def _plain(value: Any) -> Any:
@@ -223,11 +220,11 @@ def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: 
     )
 
 
-_drawn = op(
-    "drawn", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
-    doc="A sample, recorded as if it depended on a parameter of its distribution: with zero for derivative, as PyTorch has it.",
-    input=lambda F, g: g * 0,
-)  # fmt: skip
+def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
+    """A sample, recorded as if it depended on the parameters of its distribution: with PyTorch's derivatives, which are zeros."""
+    for each in parameters:
+        sample = tied(sample, each)
+    return gathered(sample, name, parameters)
 
 
 @composite(out=True)
@@ -239,7 +236,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     input = _in_batch(input)
     raw = raw_generator(generator, input.device)
     sample = raw.bernoulli(input._array.shape, input._kind.raw_dtype, input._kind.backend.to_host(input._array))
-    return shown_as(_drawn(input, _sampled(sample, input._kind)._array), "BernoulliBackward0")
+    return _drawn(_sampled(sample, input._kind), "BernoulliBackward0", input)
 
 
 def _check_probability(p: Tensor) -> None:
@@ -275,7 +272,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in ``input``."""
     if input.numel() and input._kind.backend.extremes(input._array)[0] < 0:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return shown_as(_drawn(input, _same_kind(input, "poisson", generator)._array), "PoissonBackward0")
+    return _drawn(_same_kind(input, "poisson", generator), "PoissonBackward0", input)
 
 
 @composite(method=False)

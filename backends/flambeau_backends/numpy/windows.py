@@ -17,6 +17,7 @@ __all__ = ["Geometry", "Sizes", "geometry", "inside", "output_size", "padded", "
 Sizes = Sequence[int]
 
 _CACHE = 1 << 18  # elements of windows that are worked on at a time
+_SHARED = 1 << 20  # where threads share the work: the more calls, the more often one has to wait for another
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Geometry:
     @property
     def parts(self) -> list[slice]:
         """Parts of the batch whose windows stay in the cache, though no fewer than make it worth going through the weights."""
-        return parts(self.batch, max(_CACHE, prod(self.shape)) // max(self.elements, 1), self.pays)
+        most = max(_SHARED if self.pays else _CACHE, prod(self.shape))
+        return parts(self.batch, most // max(self.elements, 1), self.pays)
 
     def share(self, compute: Callable[[Any], Any], todo: Sequence[Any]) -> list[Any]:
         """What ``compute`` returns for each of these parts, in order, from several threads where they are worth it."""

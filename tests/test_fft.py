@@ -20,12 +20,26 @@ def test_inverses(norm, n):
     torch.testing.assert_close(torch.fft.irfft(torch.fft.rfft(x, norm=norm), n, norm=norm), x)
     torch.testing.assert_close(torch.fft.hfft(torch.fft.ihfft(x, norm=norm), n, norm=norm), x)
     torch.testing.assert_close(torch.fft.irfftn(torch.fft.rfftn(x, norm=norm), x.shape, norm=norm), x)
+    torch.testing.assert_close(torch.fft.hfftn(torch.fft.ihfftn(x, norm=norm), x.shape, norm=norm), x)
+    torch.testing.assert_close(torch.fft.hfft2(torch.fft.ihfft2(x, norm=norm), x.shape, norm=norm), x)
 
 
-@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "irfft2", "rfftn"])
+@pytest.mark.parametrize("dims", [(0, 1), (-1, 0), (1,), (0, 2, 1)])
+def test_halved_transforms_of_several_dimensions(dims):
+    x = signal(3, 4, 5)
+    halved = torch.fft.ihfftn(x, dim=dims)
+    whole = np.fft.ifftn(x.numpy(), axes=dims)
+    np.testing.assert_allclose(halved.resolve_conj().numpy(), np.take(whole, range(x.shape[dims[-1]] // 2 + 1), dims[-1]), atol=1e-12)
+    back = torch.fft.hfftn(halved, [x.shape[each] for each in dims], dims)
+    torch.testing.assert_close(back, x)
+    with pytest.raises(RuntimeError, match="real input"):
+        torch.fft.ihfftn(halved)
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "irfft2", "rfftn", "hfftn", "ihfft2", "ihfftn"])
 def test_gradients(name):
     x = signal(3, 4)
-    x = x if name in ("rfft", "ihfft", "rfftn") else torch.complex(x, signal(3, 4, seed=1))
+    x = x if name.startswith(("rfft", "ihfft")) else torch.complex(x, signal(3, 4, seed=1))
     x.requires_grad_()
     assert torch.autograd.gradcheck(getattr(torch.fft, name), x)
     assert torch.autograd.gradgradcheck(getattr(torch.fft, name), x)

@@ -376,6 +376,17 @@ def test_max_pool_gives_ties_to_the_first():
     same(x.grad[0, 0], [[1, 0, 1, 0], [0] * 4, [1, 0, 1, 0], [0] * 4])
 
 
+def test_pools_that_always_give_indices():
+    x = normal(2, 3, 6, 6)
+    for name, *args in (("max_pool2d", 2), ("max_pool2d", 3, 1, 1, 1, False, False), ("adaptive_max_pool2d", (2, 3))):
+        made, indices = getattr(F, f"{name}_with_indices")(x, *args)
+        assert made.equal(getattr(F, name)(x, *args)) and made.flatten().equal(x.flatten(2).gather(2, indices.flatten(2)).flatten())
+    torch.manual_seed(0)
+    wanted = F.fractional_max_pool2d(x, 2, 3, return_indices=True)
+    torch.manual_seed(0)
+    assert all(map(torch.equal, F.fractional_max_pool2d_with_indices(x, 2, 3), wanted))
+
+
 def test_max_pool_of_minus_infinity_and_of_nan():
     x = torch.full((1, 1, 4), -math.inf).requires_grad_()
     F.max_pool1d(x, 3, 2, 1).sum().backward()

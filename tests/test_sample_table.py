@@ -16,6 +16,7 @@ from flambeau.conformance import coverage
 from flambeau.conformance.checks import CHECKS, Checker
 from flambeau.conformance.samples import families
 from flambeau.conformance.samples.sample import Sample, find, find_or_none
+from flambeau.ops import as_functions
 
 SAMPLES = [each for table in families().values() for each in table]
 NAMES = {each.name for each in SAMPLES}
@@ -26,7 +27,8 @@ WITHOUT_SAMPLES = {
     "tests/test_random.py, tests/parity/test_random_stream.py: results are random": (
         "bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm _standard_gamma "
         "_sample_dirichlet Tensor.cauchy_ Tensor.exponential_ Tensor.geometric_ Tensor.log_normal_ Tensor.random_ Tensor.uniform_ "
-        "nn.functional.gumbel_softmax nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d"),
+        "nn.functional.gumbel_softmax nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d "
+        "nn.functional.fractional_max_pool2d_with_indices nn.functional.fractional_max_pool3d_with_indices"),
     "tests/test_tensor.py: elements are not initialised": (
         "empty empty_like empty_permuted empty_strided Tensor.new Tensor.new_empty Tensor.new_empty_strided"),
     "tests/test_tensor.py: memory of other libraries, files, and buffers": (
@@ -35,7 +37,7 @@ WITHOUT_SAMPLES = {
         "result_type Tensor.const_data_ptr Tensor.cuda Tensor.data_ptr Tensor.dim_order Tensor.element_size Tensor.get_device "
         "Tensor.is_pinned Tensor.is_set_to Tensor.is_shared Tensor.pin_memory Tensor.record_stream Tensor.set_ Tensor.share_memory_ "
         "Tensor.size Tensor.storage Tensor.storage_offset Tensor.storage_type Tensor.stride Tensor.to_device Tensor.untyped_storage "
-        "Tensor.resize Tensor.resize_as hash_tensor Tensor.bfloat16"),
+        "Tensor.resize Tensor.resize_as Tensor.to_dense hash_tensor Tensor.bfloat16"),
     "tests/test_engine.py: the history of a tensor, and no computation": (
         "Tensor.backward Tensor.register_hook Tensor.register_post_accumulate_grad_hook Tensor.reinforce Tensor.requires_grad_ "
         "Tensor.retain_grad Tensor.as_subclass Tensor.module_load"),
@@ -54,14 +56,15 @@ def plain(function: Any) -> Any:
 
 def public_operations() -> dict[str, Any]:
     """Every function of ``torch`` and of its modules, and every method that is not one of these, by name."""
-    found = {name: getattr(torch, name) for name in torch.op.PUBLIC}
+    functions = torch.op.PUBLIC.keys() - set(as_functions.NAMES)  # which call methods
+    found = {name: getattr(torch, name) for name in functions}
     for path in MODULES:
         module = find(torch, path)
         for name in module.__all__:
             if callable(getattr(module, name)) and not isinstance(getattr(module, name), type):
                 found[f"{path}.{name}"] = getattr(module, name)
     for name in dir(torch.Tensor):
-        if name[0] != "_" and callable(getattr(torch.Tensor, name)) and not {name, name.rstrip("_")} & torch.op.PUBLIC.keys():
+        if name[0] != "_" and callable(getattr(torch.Tensor, name)) and not {name, name.rstrip("_")} & functions:
             found[f"Tensor.{name}"] = getattr(torch.Tensor, name)
     return found
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.ops import as_functions
 
 FLOATS = [torch.float16, torch.float32, torch.float64]
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -288,6 +289,50 @@ def test_device_objects() -> None:
             torch.device(wrong)
     with torch.device("cpu"):
         assert torch.ones(1).device == torch.device("cpu")
+
+
+OF_SEVERAL = {"addmv_", "as_strided_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "detach", "fill_", "gcd_", "get_device",
+              "index_put_", "is_same_size", "is_signed", "lcm_", "ldexp_", "resize_as_", "xlogy_"}  # fmt: skip
+
+
+def test_what_no_tensor_is() -> None:
+    x = torch.ones(2)
+    assert not (x.is_sparse or x.is_quantized or x.is_nested or x.is_meta or x.is_mkldnn or x.is_mps or x.is_xla)
+    assert x.to_dense() is x and x.to_dense(torch.float64).dtype == torch.float64
+
+
+@pytest.mark.parametrize("name", sorted(set(as_functions.NAMES) - OF_SEVERAL))
+def test_methods_in_place_as_functions(name: str) -> None:
+    """Those that take nothing but the tensor."""
+    x, y = torch.tensor([0.6, 0.7]), torch.tensor([0.6, 0.7])
+    assert getattr(torch, name)(x) is x and torch.equal(x.nan_to_num(), getattr(y, name)().nan_to_num())
+    with pytest.raises(TypeError, match=f"{name}.*must be Tensor, not float"):
+        getattr(torch, name)(0.5)
+
+
+def test_methods_as_functions() -> None:
+    x = torch.tensor([0.5, -2.0], requires_grad=True)
+    assert torch.detach(x).equal(x) and not torch.detach(x).requires_grad
+    assert torch.get_device(torch.ones(1, device="cpu")) == -1 and torch.is_signed(x) and torch.is_same_size(x, x + 1)
+    assert torch.fill(x, 3.0).tolist() == [3.0, 3.0] and x.tolist() == [0.5, -2.0]
+    value = torch.tensor(2.0, requires_grad=True)
+    torch.fill(x, value).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0] and value.grad.item() == 2
+    x, y = torch.zeros(3), torch.ones(3)
+    assert torch.clamp_(torch.index_put_(x, [torch.tensor([1])], torch.tensor(5.0)), max=2).tolist() == [0, 2, 0]
+    assert torch.fill_(torch.xlogy_(y, torch.ones(3)), 4).tolist() == y.tolist() == [4, 4, 4]
+
+
+def test_narrow_copy() -> None:
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    part = x.narrow_copy(1, 1, 2)
+    assert part.equal(x.narrow(1, 1, 2)) and part.is_contiguous() and part.data_ptr() != x.narrow(1, 1, 2).data_ptr()
+    part.sum().backward()
+    assert x.grad.tolist() == [[0, 1, 1, 0]] * 3
+    out = torch.empty(0)
+    assert torch.narrow_copy(x.detach(), 0, 1, 1, out=out) is out and out.tolist() == [[4, 5, 6, 7]]
+    with pytest.raises(RuntimeError, match="exceeds dimension size"):
+        x.narrow_copy(0, 2, 2)
 
 
 def test_virtual_devices() -> None:

@@ -239,3 +239,20 @@ def test_custom_parts():
 
     net = nn.Transformer(custom_encoder=Double(), num_decoder_layers=1, **small())
     assert net.encoder(torch.ones(1)).tolist() == [2.0] and net(torch.ones(5, 2, 8), torch.ones(3, 2, 8)).shape == (3, 2, 8)
+
+
+def test_ways_of_attention_can_be_chosen():
+    from flambeau.nn.attention import SDPBackend, sdpa_kernel
+
+    switches = torch.backends.cuda
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION]):
+        assert switches.math_sdp_enabled() and switches.mem_efficient_sdp_enabled() and not switches.flash_sdp_enabled()
+        q = torch.tensor(floats(2, 3, 4))
+        np.testing.assert_allclose(array(nn.functional.scaled_dot_product_attention(q, q, q)),
+                                   softmax(array(q @ q.mT) / 2) @ array(q), **CLOSE)  # fmt: skip
+    assert switches.flash_sdp_enabled() and switches.cudnn_sdp_enabled()
+    with pytest.raises(RuntimeError, match="within"), sdpa_kernel(SDPBackend.MATH):
+        raise RuntimeError("within")
+    assert switches.flash_sdp_enabled()
+    with pytest.raises(AssertionError, match="got tuple"), sdpa_kernel((SDPBackend.MATH,)):
+        pass

@@ -190,6 +190,10 @@ class Tensor(Members):
     def is_cpu(self) -> bool:
         return self._kind.device.type == "cpu"
 
+    # What no tensor of this library is, and programs ask all the same
+    is_sparse = is_sparse_csr = is_nested = is_quantized = is_mkldnn = is_meta = False
+    is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
+
     def get_device(self) -> int:
         """The device's index; -1 on the CPU."""
         place = self._kind.device

@@ -23,8 +23,8 @@ from .ops.joining import roll
 from .overrides import open_to_overrides
 
 __all__ = [
-    "Tensor", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    "Tensor", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 Sizes = Sequence[int] | int | None
@@ -81,6 +81,16 @@ def _c2r(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forwa
         raise RuntimeError(f"Invalid number of data points ({last}) specified")
     prepared = sized(_prepared(name, input, True), dims, (*sizes[:-1], last // 2 + 1))
     return complex_to_real(prepared.conj() if forward else prepared, dims, scale, last)
+
+
+def _ihfftn(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None) -> Tensor:
+    """Inverse transforms of several dimensions of a real signal: of the last, which is halved, and then of the others."""
+    dims, sizes = normalized_dims(input, _tuple(s), _tuple(dim))
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    scale = scale_of(norm, False)
+    halved = real_to_complex(sized(_prepared(name, input, False), dims, sizes), dims[-1:], scale, True)
+    return complex_to_complex(halved.conj_physical(), dims[:-1], scale, False) if dims[1:] else halved.conj()
 
 
 @with_out
@@ -174,6 +184,30 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of :func:`hfft`."""
     return _r2c("ihfft", input, *_one(input, n, dim), norm, forward=False)
+
+
+@with_out
+def hfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """:func:`hfft` of two dimensions, the last of them halved."""
+    return _c2r("hfft2", input, s, dim, norm, forward=True)
+
+
+@with_out
+def ihfft2(input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """The inverse of :func:`hfft2`."""
+    return _ihfftn("ihfft2", input, s, dim, norm)
+
+
+@with_out
+def hfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """:func:`hfft` of several dimensions, the last of them halved."""
+    return _c2r("hfftn", input, s, dim, norm, forward=True)
+
+
+@with_out
+def ihfftn(input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`hfftn`."""
+    return _ihfftn("ihfftn", input, s, dim, norm)
 
 
 # --- frequencies --------------------------------------------------------------------------------------------------

@@ -21,13 +21,12 @@ import flambeau as ours  # noqa: E402
 from .outcomes import type_of  # noqa: E402
 
 # Variants of PyTorch's kernels, sparse layouts and compilers for GPUs: no part of the API that flambeau has.
-NO_PART_OF_THE_API = ("jiterator", "torch.", "sparse.", "_", "native_", "grid_sampler_", "to_sparse", "chalf", "slice", "fill",
+NO_PART_OF_THE_API = ("jiterator", "torch.", "sparse.", "_", "native_", "grid_sampler_", "to_sparse", "chalf", "slice",
                       "max_pool2d_with_indices_backward", "resize_as_", "zero_")  # fmt: skip
 IN_THE_API = ("__", "slice_scatter", "native_channel_shuffle")
-COPIES = {"alias", "as_strided", "diagonal", "expand", "narrow", "permute", "split_with_sizes", "squeeze", "t", "transpose",
+COPIES = {"alias", "as_strided", "diagonal", "expand", "permute", "split_with_sizes", "squeeze", "t", "transpose",
           "unbind", "unfold", "unsqueeze", "view"}  # fmt: skip
 WITH_MODULES = {"nn.functional.triplet_margin_with_distance_loss"}  # its samples hold modules of PyTorch
-FURTHER_TRANSFORMS = {"fft.hfft2", "fft.hfftn", "fft.ihfft2", "fft.ihfftn"}
 
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 WRONG_THERE = {
@@ -39,7 +38,7 @@ TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-4, "complex64": 1e
 
 
 def is_covered(op):
-    if (op.name.endswith("_copy") and op.name.removesuffix("_copy") in COPIES) or op.name in FURTHER_TRANSFORMS | WITH_MODULES:
+    if (op.name.endswith("_copy") and op.name.removesuffix("_copy") in COPIES) or op.name in WITH_MODULES:
         return False
     if op.name.startswith(IN_THE_API):
         return True

@@ -60,13 +60,14 @@ REASONS = {
     "wants the dtype of the result or not, as the other arguments are": {
         "abs": "float16, float32", "clamp": SMALL_DTYPES, "ldexp": SMALL_DTYPES, "lerp": SMALL_DTYPES, "lu": "bool, int64",
         "linalg.matrix_power": SMALL_DTYPES, "fft.ifft": "complex64, of inputs that require grad",
+        "fft.hfft2": "complex64", "fft.hfftn": "complex64",
     },
     "writes in the order of the routine called, or warns of the shape before that is squeezed": {
         **dict.fromkeys(["cholesky_inverse", "geqrf", "kthvalue", "linalg.eig", "linalg.householder_product", "mode", "orgqr", "ormqr"],
                         WRONG_SIZES),
         **dict.fromkeys(["linalg.lstsq", "linalg.solve", "lu"], "empty, " + WRONG_SIZES), "nn.functional.avg_pool3d": "reversed in memory",
     },
-    "does not warn": dict.fromkeys(["addbmm", "nn.functional.logsigmoid"], WRONG_SIZES),
+    "does not warn": dict.fromkeys(["addbmm", "narrow_copy", "nn.functional.logsigmoid"], WRONG_SIZES),
     "reads what it has already written, where memory is shared": {
         **dict.fromkeys(["addmm", "bmm", "chain_matmul", "diff", "histc", "linalg.lu_solve", "linalg.matmul", "linalg.solve_triangular",
                          "linalg.vector_norm", "log_softmax", "matmul", "max", "min", "mm", "mv", "nn.functional.avg_pool2d",

@@ -289,6 +289,33 @@ def described_storage(storage):
     return storage.tolist(), len(storage), storage.element_size(), str(storage.dtype), storage.nbytes()
 
 
+def about(value, torch):
+    """A tensor rounded, for what comes out of different libraries."""
+    return torch.round(torch.nan_to_num(value), decimals=4) + 0.0 if isinstance(value, torch.Tensor) else value
+
+
+UNARY = [
+    "abs_", "acos_", "acosh_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_", "asinh_", "atan_",
+    "atanh_", "ceil_", "conj_physical_", "cos_", "cosh_", "deg2rad_", "detach", "detach_", "erf_", "erfc_", "exp2_", "exp_",
+    "expm1_", "fix_", "floor_", "frac_", "get_device", "i0_", "is_signed", "log10_", "log1p_", "log2_", "log_", "logit_",
+    "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_",
+    "sqrt_", "square_", "tan_", "tanh_", "trunc_", "zero_",
+]  # fmt: skip
+CASES.update({f"torch.{name}": lambda t, name=name: about(getattr(t, name)(t.tensor([0.25, 1.0])), t) for name in UNARY})
+CASES.update({
+    "torch.addmv_": lambda t: t.addmv_(t.ones(2), t.ones(2, 3), t.ones(3), alpha=2), "torch.clamp_": lambda t: t.clamp_(t.arange(4.0), 1, max=2),
+    "torch.as_strided_": lambda t: t.as_strided_(t.arange(6.0), (2, 2), (1, 2), 1), "torch.clip_": lambda t: t.clip_(t.arange(4.0), min=1),
+    "torch.clamp_max_": lambda t: t.clamp_max_(t.arange(4.0), 2), "torch.clamp_min_": lambda t: t.clamp_min_(t.arange(4.0), 2),
+    "torch.fill_": lambda t: t.fill_(t.arange(4.0), 2), "torch.gcd_": lambda t: t.gcd_(t.arange(4), t.tensor(2)), "torch.lcm_": lambda t: t.lcm_(t.arange(4), t.tensor(2)),
+    "torch.index_put_": lambda t: t.index_put_(t.arange(4.0), (t.tensor([1, 1]),), t.tensor([5.0, 6.0]), accumulate=True),
+    "torch.is_same_size": lambda t: t.is_same_size(t.ones(2), t.ones(2, 1)), "torch.ldexp_": lambda t: t.ldexp_(t.arange(4.0), t.tensor([1, 2, 3, 4])),
+    "torch.resize_as_": lambda t: t.resize_as_(t.arange(4.0), t.ones(2)), "torch.xlogy_": lambda t: t.xlogy_(t.arange(3.0), t.ones(3) * 2),
+    "to_dense": lambda t: [t.ones(2).to_dense(), t.ones(2).to_dense(t.float64)],
+    "what no tensor is": lambda t: [getattr(t.ones(2), each) for each in ("is_sparse", "is_sparse_csr", "is_nested", "is_quantized", "is_mkldnn", "is_meta",
+                                    "is_ipu", "is_maia", "is_mps", "is_mtia", "is_vulkan", "is_xla", "is_xpu")],
+})  # fmt: skip
+
+
 def described(value, torch):
     if isinstance(value, torch.Tensor):
         return type(value).__name__, str(value.dtype), tuple(value.shape), value.requires_grad, value.tolist()

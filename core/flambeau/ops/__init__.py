@@ -6,6 +6,7 @@ from . import (  # noqa: F401
     activation,
     adaptive_pooling,
     arithmetic,
+    as_functions,
     attention,
     becoming,
     bessel,
@@ -50,3 +51,5 @@ from . import (  # noqa: F401
     views,
     windows,
 )
+
+as_functions.publish()

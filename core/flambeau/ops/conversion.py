@@ -229,7 +229,14 @@ _contiguous_copy = op(
     "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
     backward_name="CloneBackward0", input=lambda F, g: g,
 )  # fmt: skip
-attach(is_contiguous=_is_contiguous, contiguous=_contiguous)
+
+
+def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor, all of whose elements are stored anyway; in ``dtype``, if given."""
+    return self if dtype is None else self.to(dtype)
+
+
+attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
 
 
 def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach, wrap
 from ..arguments import Number, check, types_of
+from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..batching.levels import active
 from ..creation import _checked_shape, _dtype_of, _finish, _kind, _offered_to_modes, empty_like
@@ -434,6 +435,13 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
         return write_over(self, value, "FillBackward3")
     return write_over(self, full((), value, dtype=self.dtype, device=self.device), "FillBackward2")
+
+
+@composite(method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like ``input`` with every element ``value``, a number or a 0-d tensor."""
+    made = input.clone().fill_(value)
+    return shown_as(made, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
 
 
 def _zero_(self: Tensor) -> Tensor:

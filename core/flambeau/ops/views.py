@@ -487,6 +487,14 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     return input[(slice(None),) * dim + (slice(start, start + length),)]
 
 
+@composite(out=True, grad_fn="NarrowCopyBackward0")
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """:func:`narrow` in memory of its own."""
+    if dim >= max(input.ndim, 1):
+        raise RuntimeError(f"narrow_copy(): expected a dim below {input.ndim}, but got {dim}")
+    return narrow(input, dim, start, length).clone()
+
+
 def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> list[Any]:
     before: tuple[Any, ...] = (slice(None),) * dim
     parts, start = [], 0

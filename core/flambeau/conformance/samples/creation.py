@@ -30,7 +30,7 @@ SAMPLES = [
     _made("logspace", lambda np: np.logspace(0, 2, 3), 0, 2, 3),
     _made("logspace", lambda np: np.logspace(0, 3, 4, base=2), 0, 3, 4, base=2),
     _like("zeros_like", lambda np, x: np.zeros_like(x)), _like("ones_like", lambda np, x: np.ones_like(x)),
-    _like("full_like", lambda np, x: np.full_like(x, 1), 1),
+    _like("full_like", lambda np, x: np.full_like(x, 1), 1), _like("fill", lambda np, x: np.full_like(x, 1), 1),
 ]  # fmt: skip
 
 BAD = [

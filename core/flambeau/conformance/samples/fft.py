@@ -32,6 +32,10 @@ SAMPLES = [
     _pair("rfft2", _WIDE, "complex"), _pair("irfft2", COMPLEX, "real"),
     _pair("fftn", COMPLEX, "same"), _pair("fftn", _WIDE, "complex", dim=(0, 2)), _pair("ifftn", COMPLEX, "same", dim=(1,)),
     _pair("rfftn", _WIDE, "complex", s=(2, 6), dim=(0, 2)), _pair("irfftn", COMPLEX, "real", norm="ortho"),
+    *(Sample(f"fft.{name}", lambda torch, x, name=name: getattr(torch.fft, name)(x), [real(3, 4)],
+             lambda np, x: np.fft.irfftn(x.conj()) * 18, COMPLEX, "real") for name in ("hfft2", "hfftn")),
+    *(Sample(f"fft.{name}", lambda torch, x, name=name: getattr(torch.fft, name)(x), [real(3, 4)],
+             lambda np, x: np.fft.rfftn(x).conj() / 12, _WIDE, "complex") for name in ("ihfft2", "ihfftn")),
     Sample("fft.fftshift", lambda torch, x: torch.fft.fftshift(x), [real(3, 4)], lambda np, x: np.fft.fftshift(x)),
     Sample("fft.ifftshift", lambda torch, x: torch.fft.ifftshift(x, dim=1), [real(3, 5)], lambda np, x: np.fft.ifftshift(x, 1)),
 ]  # fmt: skip

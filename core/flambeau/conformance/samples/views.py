@@ -53,6 +53,7 @@ SAMPLES = [
       for name in ("movedim", "moveaxis")),
     _view("select", lambda torch, x: torch.select(x, 1, -1), lambda np, x: x[:, -1]),
     _view("narrow", lambda torch, x: torch.narrow(x, 2, 1, 2), lambda np, x: x[:, :, 1:3]),
+    Sample("narrow_copy", lambda torch, x: torch.narrow_copy(x, 2, 1, 2), [real(2, 3, 4)], lambda np, x: x[:, :, 1:3]),
     _view("split", lambda torch, x: torch.split(x, 2, 2), lambda np, x: [x[..., :2], x[..., 2:]]),
     _view("split", lambda torch, x: torch.split(x, [1, 0, 3], -1), lambda np, x: [x[..., :1], x[..., 1:1], x[..., 1:]]),
     _view("split_with_sizes", lambda torch, x: torch.split_with_sizes(x, [1, 2], 1), lambda np, x: [x[:, :1], x[:, 1:]]),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -16,10 +18,12 @@ from flambeau.ops.conversion import in_format_of
 from flambeau.ops.pooling import avg_pool2d, avg_pool3d
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
-    "lp_pool1d",
-    "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d",
+    "lp_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
 
 
@@ -185,6 +189,30 @@ def fractional_max_pool3d(
     """Maxima of windows of ``(N, C, D, H, W)`` at random places; see :func:`fractional_max_pool2d`."""
     made = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return made if return_indices else made[0]
+
+
+def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
+    """The same pool, which always says where the maxima are."""
+    signature = inspect.signature(pool)
+
+    def pool_with_indices(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        return pool(**{**given, "return_indices": True})
+
+    functools.update_wrapper(pool_with_indices, pool)
+    pool_with_indices.__name__ = f"{pool.__name__}_with_indices"
+    pool_with_indices.__doc__ = f":func:`{pool.__name__}`, with where the maxima are."
+    return pool_with_indices
+
+
+max_pool1d_with_indices = _with_indices(max_pool1d)
+max_pool2d_with_indices = _with_indices(max_pool2d)
+max_pool3d_with_indices = _with_indices(max_pool3d)
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
 
 
 # --- norms --------------------------------------------------------------------------------------------------------

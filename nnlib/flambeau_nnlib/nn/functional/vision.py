@@ -16,9 +16,11 @@ from flambeau.ops.resampling import resample
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = [
-    "channel_shuffle", "fold", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample", "upsample_bilinear",
-    "upsample_nearest",
+    "channel_shuffle", "fold", "interpolate", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
+    "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
+
+native_channel_shuffle = channel_shuffle
 
 # --- resizing -----------------------------------------------------------------------------------------------------
 

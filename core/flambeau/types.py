@@ -1,0 +1,31 @@
+"""Names for what arguments may be, for annotations: ``Number``, ``Device``, ``FileLike``, ``Storage``.
+
+>>> import flambeau as torch
+>>> from flambeau.types import Number
+>>> isinstance(2.5, Number)
+True
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Sequence
+from typing import IO, TypeAlias
+
+from ._tensor import Tensor
+from .devices import device as _device
+from .dtypes import dtype as _dtype  # noqa: F401 (a name of this module, as the others)
+from .settings import layout as _layout  # noqa: F401
+from .size import Size
+from .storage import TypedStorage, UntypedStorage
+
+__all__ = ["Device", "FileLike", "Number", "Storage"]
+
+_int, _float, _bool, _complex = builtins.int, builtins.float, builtins.bool, builtins.complex
+_size: TypeAlias = Size | list[int] | tuple[int, ...]
+_TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
+Number: TypeAlias = int | float | bool
+Device: TypeAlias = _device | str | int | None
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+Storage: TypeAlias = TypedStorage | UntypedStorage

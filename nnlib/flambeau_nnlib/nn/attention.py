@@ -1,0 +1,60 @@
+"""Which ways of computing attention may be chosen.
+
+>>> import flambeau as torch
+>>> from flambeau.nn.attention import SDPBackend, sdpa_kernel
+>>> q = torch.ones(1, 2, 4)
+>>> with sdpa_kernel(SDPBackend.MATH):
+...     torch.nn.functional.scaled_dot_product_attention(q, q, q).shape
+torch.Size([1, 2, 4])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+
+import flambeau as torch
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(Enum):
+    """A way of computing ``scaled_dot_product_attention``."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+_SWITCHES = {
+    SDPBackend.MATH: "math_sdp",
+    SDPBackend.FLASH_ATTENTION: "flash_sdp",
+    SDPBackend.EFFICIENT_ATTENTION: "mem_efficient_sdp",
+    SDPBackend.CUDNN_ATTENTION: "cudnn_sdp",
+}
+
+
+@contextmanager
+def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
+    """Within, allow only these ways of computing attention; where several serve, the fastest is taken in any case.
+
+    Raises:
+        AssertionError: ``backends`` is neither a backend nor a list of them.
+    """
+    if not isinstance(backends, (list, SDPBackend)):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+                             f"{type(backends).__name__}")  # fmt: skip
+    allowed = {backends} if isinstance(backends, SDPBackend) else set(backends)
+    switches, before = torch.backends.cuda, {}
+    for each, name in _SWITCHES.items():
+        before[name] = getattr(switches, f"{name}_enabled")()
+        getattr(switches, f"enable_{name}")(each in allowed)
+    try:
+        yield
+    finally:
+        for name, enabled in before.items():
+            getattr(switches, f"enable_{name}")(enabled)

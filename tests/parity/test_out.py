@@ -66,6 +66,7 @@ REASONS = {
         **dict.fromkeys(["cholesky_inverse", "geqrf", "kthvalue", "linalg.eig", "linalg.householder_product", "mode", "orgqr", "ormqr"],
                         WRONG_SIZES),
         **dict.fromkeys(["linalg.lstsq", "linalg.solve", "lu"], "empty, " + WRONG_SIZES), "nn.functional.avg_pool3d": "reversed in memory",
+        "narrow_copy": "reversed in memory",
     },
     "does not warn": dict.fromkeys(["addbmm", "narrow_copy", "nn.functional.logsigmoid"], WRONG_SIZES),
     "reads what it has already written, where memory is shared": {

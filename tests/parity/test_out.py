@@ -60,7 +60,7 @@ REASONS = {
     "wants the dtype of the result or not, as the other arguments are": {
         "abs": "float16, float32", "clamp": SMALL_DTYPES, "ldexp": SMALL_DTYPES, "lerp": SMALL_DTYPES, "lu": "bool, int64",
         "linalg.matrix_power": SMALL_DTYPES, "fft.ifft": "complex64, of inputs that require grad",
-        "fft.hfft2": "complex64", "fft.hfftn": "complex64",
+        "fft.hfft2": "complex64", "fft.hfftn": "complex64", "narrow_copy": SMALL_DTYPES,
     },
     "writes in the order of the routine called, or warns of the shape before that is squeezed": {
         **dict.fromkeys(["cholesky_inverse", "geqrf", "kthvalue", "linalg.eig", "linalg.householder_product", "mode", "orgqr", "ormqr"],
@@ -71,7 +71,7 @@ REASONS = {
     "does not warn": dict.fromkeys(["addbmm", "narrow_copy", "nn.functional.logsigmoid"], WRONG_SIZES),
     "reads what it has already written, where memory is shared": {
         **dict.fromkeys(["addmm", "bmm", "chain_matmul", "diff", "histc", "linalg.lu_solve", "linalg.matmul", "linalg.solve_triangular",
-                         "linalg.vector_norm", "log_softmax", "matmul", "max", "min", "mm", "mv", "nn.functional.avg_pool2d",
+                         "linalg.vector_norm", "log_softmax", "matmul", "max", "min", "mm", "mv", "narrow_copy", "nn.functional.avg_pool2d",
                          "nn.functional.avg_pool3d", "nn.functional.linear", "norm", "prod", "softmax", "sum", "threshold", "tril", "triu"],
                         "a part of the input"),
         **dict.fromkeys(["amax", "amin", "linalg.matrix_power", "matrix_power", "mean", "nanmean", "nansum"],

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import flambeau as torch
 from flambeau.op import OPS
-from flambeau.ops.recurrent import lstm_layer
+from flambeau.ops.recurrent import elman_layer, gru_layer, lstm_layer
 from flambeau_backends.numpy import kernels, winograd
 
 few = settings(max_examples=30, deadline=None, derandomize=True)
@@ -301,6 +301,41 @@ def test_lstm(steps, batch, size, reverse):
         formula = torch.autograd.grad(outputs, leaves, slopes, create_graph=True)
         for a, b in zip(fast, formula, strict=True):
             np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-8, 1e-9)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("with_bias", [False, True])
+@pytest.mark.parametrize(("steps", "batch", "size"), [(3, 2, 5), (1, 1, 1), (2, 70, 128), (2, 0, 4)])
+def test_gru(steps, batch, size, with_bias, reverse):
+    gates, weight = normal(steps, batch, 3 * size), normal(3 * size, size, seed=1) / 4
+    h, bias = normal(batch, size, seed=2), normal(3 * size, seed=4) if with_bias else None
+    agree("gru_layer", [gates, h, weight, bias], reverse, None)
+    leaves = [torch.tensor(each).requires_grad_() for each in (gates, h, weight, bias) if each is not None]
+    made = gru_layer(*leaves, reverse=reverse)
+    slopes = torch.tensor(normal(steps, batch, size, seed=3))
+    fast = torch.autograd.grad(made, leaves, slopes, retain_graph=True)
+    formula = torch.autograd.grad(made, leaves, slopes, create_graph=True)
+    for a, b in zip(fast, formula, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-8, 1e-9)
+    made = made.detach().numpy()
+    again = kernels.KERNELS["gru_backward"](slopes.numpy(), gates, h, weight, bias, made, reverse, {})  # which the forward left empty
+    for a, b in zip((each for each in again if each is not None), fast, strict=True):
+        np.testing.assert_allclose(a, b.numpy(), 1e-12, 1e-12)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(("steps", "batch", "size"), [(3, 2, 5), (1, 1, 1), (2, 0, 4)])
+def test_elman(steps, batch, size, relu, reverse):
+    gates, weight, h = normal(steps, batch, size), normal(size, size, seed=1) / 2, normal(batch, size, seed=2)
+    agree("elman_layer", [gates, h, weight], relu, reverse)
+    leaves = [torch.tensor(each).requires_grad_() for each in (gates, h, weight)]
+    made = elman_layer(*leaves, relu, reverse)
+    slopes = torch.tensor(normal(steps, batch, size, seed=3))
+    fast = torch.autograd.grad(made, leaves, slopes, retain_graph=True)
+    formula = torch.autograd.grad(made, leaves, slopes, create_graph=True)
+    for a, b in zip(fast, formula, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.detach().numpy(), 1e-8, 1e-9)
 
 
 def test_lstm_backward_after_a_forward_that_kept_nothing():

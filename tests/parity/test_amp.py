@@ -88,7 +88,8 @@ def network(torch, recurrence):
             super().__init__()
             self.embed = torch.nn.Embedding(11, 16)
             self.recurrent = getattr(torch.nn, recurrence)(16, 16, batch_first=True)
-            self.attend = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+            smooth = {"activation": "gelu"}  # where a relu is about to bend, the last digit decides
+            self.attend = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True, **smooth)
             self.convolve = torch.nn.Sequential(torch.nn.Conv1d(16, 16, 3, padding=1), torch.nn.BatchNorm1d(16), torch.nn.GELU())
             self.out = torch.nn.Linear(16, 11)
 

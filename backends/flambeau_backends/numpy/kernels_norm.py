@@ -15,6 +15,7 @@ from .pieces import contiguous, over_pieces, pieces, wide
 from .sums import total
 
 Dims = Sequence[int]
+_FEW = 1 << 13  # elements for which it is the number of calls that counts
 
 
 # --- rows: what is normalized together lies together --------------------------------------------------------------
@@ -131,6 +132,8 @@ def _over_channels(dims: Dims, ndim: int) -> bool:
 
 def _channel_sums(rows: Any) -> Any:
     """Sums over samples and places."""
+    if rows.size <= _FEW:
+        return total(rows, (0, 2))
     return total((rows.reshape(-1, rows.shape[2]) @ np.ones(rows.shape[2], rows.dtype)).reshape(rows.shape[:2]), 0)
 
 
@@ -147,12 +150,14 @@ def moments(input: Any, dims: Dims) -> Any:
     if not input.size or not _over_channels(dims, input.ndim):
         mean = input.mean(tuple(dims), keepdims=True)
         return mean, np.square(input - mean).mean(tuple(dims), keepdims=True)
-    rows = _batches(input)
-    found = over_pieces(lambda piece: _moments_of(rows[piece]), len(rows), rows[0].size)
+    rows, shape = _batches(input), (1, -1, *(1,) * (input.ndim - 2))
     share = rows.dtype.type(1 / (rows.shape[0] * rows.shape[2]))
+    if rows.size <= _FEW:
+        _, mean, spread = _moments_of(rows)
+        return mean.reshape(shape), (spread * share).reshape(shape)
+    found = over_pieces(lambda piece: _moments_of(rows[piece]), len(rows), rows[0].size)
     mean = sum(part * count for count, part, _ in found) * share
     spread = sum(part + np.square(center - mean) * count for count, center, part in found)  # Chan et al. (1983)
-    shape = (1, -1, *(1,) * (input.ndim - 2))
     return mean.reshape(shape), (spread * share).reshape(shape)
 
 
@@ -169,7 +174,12 @@ def _channel_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, 
     offset = -mean.reshape(-1) * factor
     if bias is not None:
         offset = offset + bias.reshape(-1)
-    factor, offset = (_spread(each.astype(dtype, copy=False), rows.shape[2]) for each in (factor, offset))
+    factor, offset = factor.astype(dtype, copy=False), offset.astype(dtype, copy=False)
+    if rows.size <= _FEW:
+        made = rows * factor[:, None]
+        made += offset[:, None]
+        return made.reshape(input.shape)
+    factor, offset = _spread(factor, rows.shape[2]), _spread(offset, rows.shape[2])
     made = np.empty(rows.shape, dtype)
 
     def compute(piece: slice) -> None:

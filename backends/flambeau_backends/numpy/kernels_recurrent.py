@@ -1,4 +1,4 @@
-"""The LSTM: a step at a time, in arrays made before, each gate of a step in one piece.
+"""Recurrent layers: a step at a time, in arrays made before, each gate of a step in one piece.
 
 What does not depend on the step before is computed for several steps at once, but for few enough to stay in the cache.  The
 products with the state are cut into some that OpenBLAS computes without packing their factors, or waking threads, first.
@@ -22,10 +22,10 @@ def _width(batch: int, size: int) -> int:
     return next((each for each in _WIDTHS if size % each == 0 and batch * size * each <= _SMALL), size)
 
 
-def _by_gate(array: Any) -> Any:
-    """``(steps, batch, 4 * size)`` as ``(steps, gate, batch, size)``; the same memory."""
+def _by_gate(array: Any, gates: int = 4) -> Any:
+    """``(steps, batch, gates * size)`` as ``(steps, gate, batch, size)``; the same memory."""
     steps, batch, width = array.shape
-    return array.reshape(steps, batch, 4, width // 4).swapaxes(1, 2)
+    return array.reshape(steps, batch, gates, width // gates).swapaxes(1, 2)
 
 
 def _cut(array: Any, width: int) -> Any:
@@ -121,3 +121,113 @@ def _slopes(active: Any, c: Any, cells: Any) -> tuple[Any, Any]:
     np.subtract(1, squashed, squashed)
     np.multiply(squashed, o, squashed)
     return slopes, squashed
+
+
+# --- gated recurrent units ----------------------------------------------------------------------------------------
+
+
+@kernel
+def gru_layer(gates: Any, h: Any, weight: Any, bias: Any = None, reverse: bool = False, workspace: Any = None) -> Any:
+    steps, (batch, size), dtype = len(gates), h.shape, gates.dtype
+    output, past = np.empty((steps, batch, size), dtype), np.empty((3, batch, size), dtype)
+    kept = np.empty((1 if workspace is None else steps, 4, batch, size), dtype)  # r, z, n, and what r is multiplied with
+    if workspace is not None:
+        workspace["gates"] = kept
+    width, half = _width(batch, size), np.asarray(0.5, dtype)
+    weights = np.ascontiguousarray(_cut(weight.reshape(3, size, size).swapaxes(1, 2), width))
+    given, products = _by_gate(gates, 3), _cut(past, width)
+    bias = None if bias is None else bias.reshape(3, 1, size)
+    for step in reversed(range(steps)) if reverse else range(steps):
+        active, now = kept[0 if workspace is None else step], given[step]
+        r_and_z, (r, z, n, acted_on) = active[:2], active
+        np.matmul(h, weights, products)
+        if bias is not None:
+            np.add(past, bias, past)
+        np.add(now[:2], past[:2], r_and_z)
+        np.multiply(r_and_z, half, r_and_z)  # sigmoid(x) = tanh(x / 2) / 2 + 1 / 2
+        np.tanh(r_and_z, r_and_z)
+        np.multiply(r_and_z, half, r_and_z)
+        np.add(r_and_z, half, r_and_z)
+        acted_on[...] = past[2]
+        np.multiply(r, acted_on, n)
+        np.add(n, now[2], n)
+        np.tanh(n, n)
+        made = np.subtract(h, n, output[step])
+        np.multiply(made, z, made)
+        h = np.add(made, n, made)
+    return output
+
+
+@kernel
+@wide
+def gru_backward(
+    g: Any, gates: Any, h: Any, weight: Any, bias: Any, output: Any, reverse: bool, workspace: Any
+) -> tuple[Any, Any, Any, Any]:
+    steps, batch, size = output.shape
+    if "gates" not in workspace:  # another kernel was the forward
+        gru_layer(gates, h, weight, bias, reverse, workspace)
+    order = slice(None, None, -1 if reverse else 1)
+    made, past = np.empty((2, steps, batch, 3 * size), output.dtype)
+    g, kept, rows, d_gates, d_past = (
+        each[order] for each in (g, workspace["gates"], past, _by_gate(made, 3), _by_gate(past, 3)))  # fmt: skip
+    before = np.concatenate((h[None], output[order][:-1]))
+    d_h, width = np.zeros((batch, size), output.dtype), _width(batch, size)
+    weights, products = np.ascontiguousarray(_cut(weight.reshape(3, size, size), width)), np.empty((3, batch, size), output.dtype)
+    places = _cut(products, width)
+    for piece in reversed(list(pieces(steps, 4 * d_h.size))):
+        part = kept[piece]
+        slopes = _gru_slopes(part, before[piece])
+        for step in reversed(range(len(part))):
+            now = piece.start + step
+            np.add(d_h, g[now], d_h)
+            np.multiply(slopes[step], d_h, d_gates[now])
+            d_past[now, :2] = d_gates[now, :2]
+            np.multiply(d_gates[now, 2], part[step, 0], d_past[now, 2])
+            np.multiply(d_h, part[step, 1], d_h)
+            np.matmul(d_past[now, :, None], weights, places)
+            np.add(d_h, np.add.reduce(products), d_h)
+    rows = rows.reshape(steps * batch, 3 * size)
+    d_weight = rows.T @ before.reshape(steps * batch, size)
+    return made, d_h, d_weight, None if bias is None else rows.sum(0)
+
+
+def _gru_slopes(active: Any, before: Any) -> Any:
+    """By how much the new state grows with what comes into each gate: ``(steps, gate, batch, size)``."""
+    r, z, n, acted_on = active.swapaxes(0, 1)
+    slopes = np.empty((len(active), 3, *before.shape[1:]), active.dtype)
+    to_r, to_z, to_n = slopes.swapaxes(0, 1)
+    np.multiply(1 - z, 1 - n * n, to_n)
+    np.multiply(to_n * acted_on, r - r * r, to_r)
+    np.multiply(before - n, z - z * z, to_z)
+    return slopes
+
+
+# --- units without gates ------------------------------------------------------------------------------------------
+
+
+@kernel
+def elman_layer(gates: Any, h: Any, weight: Any, relu: bool = False, reverse: bool = False) -> Any:
+    output, turned, zero = np.empty(gates.shape, gates.dtype), weight.T, np.zeros((), gates.dtype)
+    for step in reversed(range(len(gates))) if reverse else range(len(gates)):
+        h = np.matmul(h, turned, output[step])
+        np.add(h, gates[step], h)
+        if relu:
+            np.maximum(h, zero, out=h)
+        else:
+            np.tanh(h, h)
+    return output
+
+
+@kernel
+@wide
+def elman_backward(g: Any, h: Any, weight: Any, output: Any, relu: bool, reverse: bool) -> tuple[Any, Any, Any]:
+    steps, batch, size = output.shape
+    made, order = np.empty((steps, batch, size), output.dtype), slice(None, None, -1 if reverse else 1)
+    g, rows, output = g[order], made[order], output[order]
+    slopes = output > 0 if relu else 1 - np.square(output)
+    d_h = np.zeros((batch, size), output.dtype)
+    for step in reversed(range(steps)):
+        np.add(d_h, g[step], d_h)
+        np.matmul(np.multiply(d_h, slopes[step], rows[step]), weight, d_h)
+    before = np.concatenate((h[None], output[:-1])).reshape(-1, size)
+    return made, d_h, rows.reshape(-1, size).T @ before

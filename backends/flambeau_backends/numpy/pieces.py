@@ -45,6 +45,10 @@ def contiguous(array: Any) -> Any:
 def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
     """The array that ``compute(out, *pieces)`` fills, from arrays of one shape."""
     first = arrays[0]
+    if first.ndim and first.size <= PIECE and all(each.flags.c_contiguous for each in arrays):
+        made = np.empty(first.shape, first.dtype)
+        compute(made, *arrays)
+        return made
     order: Any = "C"
     if not first.flags.c_contiguous:
         made = np.empty_like(first)

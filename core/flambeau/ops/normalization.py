@@ -142,8 +142,9 @@ def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
 
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
+    expected = input._array.shape[1:2]
     for name, each in parameters.items():
-        if each is not None and each.shape != input.shape[1:2]:
+        if each is not None and each._array.shape != expected:
             raise RuntimeError(f"{name} should contain {sum(input.shape[1:2])} elements not {each.numel()}")
 
 

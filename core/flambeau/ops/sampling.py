@@ -18,7 +18,7 @@ from ..devices import Kind, kind_of
 from ..dispatch import require_dtype
 from ..dtypes import dtype as Dtype
 from ..inplace import is_plain
-from ..op import FAST, PUBLIC, composite, op
+from ..op import FAST, PUBLIC, composite, constant, op
 from ..promotions import TAKES
 from ..random import Generator, raw_generator
 from ..settings import memory_order
@@ -426,10 +426,24 @@ def _overwrite(self: Tensor, value: Tensor) -> Tensor:
     return self.copy_(value)
 
 
+def _filled(self: Tensor, value: Any) -> bool:
+    """Whether a kernel could write the number to every element."""
+    kernel = self._kind.backend.inplace_kernels.get("copy")
+    try:
+        done = kernel is not None and kernel(self._array, constant(value, self._kind)._array)
+    except OverflowError:
+        return False
+    if done:
+        self._bump_version()
+    return bool(done)
+
+
 def _fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to ``value``, a number or a 0-d tensor."""
     from ..creation import full
 
+    if type(value) in self._kind.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
+        return self
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")

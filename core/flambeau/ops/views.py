@@ -553,7 +553,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     length = input._array.shape[dim]
     if not length:
         return split(input, [0] * chunks, dim)
-    return split(input, -(-length // chunks), dim)
+    step = -(-length // chunks)
+    return _split(input, tuple([min(step, length - start) for start in range(0, length, step)]), dim)  # type: ignore[no-any-return]
 
 
 def _unbind_forward(xp: Any, input: Any, /, dim: int = 0) -> list[Any]:

@@ -30,10 +30,11 @@ _LOSSES = _names("""
 """)
 
 _CPU_FLOAT32 = _LOSSES | _names("""
-    adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_inverse
+    adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d binary_cross_entropy cdist
+    cholesky cholesky_inverse
     cholesky_solve ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft
     fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d
-    geqrf grid_sample grid_sampler inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
+    fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices geqrf grid_sample grid_sampler inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
     linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex
     linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
     linalg_tensorsolve local_response_norm lp_pool3d lu lu_solve max_pool3d max_unpool1d
@@ -59,14 +60,17 @@ def _table(**kinds: frozenset[str]) -> dict[str, str]:
 
 POLICIES: dict[str, dict[str, str]] = {
     "cpu": _table(
-        fast=_PRODUCTS | _names("lstm_layer"),
+        fast=_PRODUCTS | _names("elman_layer gru_layer lstm_layer"),
         float32=_CPU_FLOAT32,
         widest=_names("cat concat concatenate index_copy stack"),
-        whole=_WHOLE | _names("addmv addr bilinear dot interpolate mv upsample vdot"),
+        whole=_WHOLE | _names("addmv addr bilinear dot interpolate max_pool3d_with_indices mv upsample vdot"),
     ),
     "cuda": _table(
         fast=_PRODUCTS
-        | _names("einsum addmv addr gru gru_cell lstm_cell lstm_layer mv rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"),
+        | _names("""
+            einsum addmv addr elman_layer gru gru_cell gru_layer lstm_cell lstm_layer mv rnn_relu rnn_relu_cell rnn_tanh
+            rnn_tanh_cell
+        """),
         float32=_CUDA_FLOAT32,
         widest=_names("""
             addcdiv addcmul atan2 bilinear cat concat concatenate cross dot grid_sample grid_sampler index_put

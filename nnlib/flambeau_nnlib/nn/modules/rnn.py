@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from numbers import Number
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.ops.recurrent import lstm_layer
+from flambeau.autograd.node import shown_as
+from flambeau.ops.recurrent import elman_layer, gru_layer, lstm_layer
 
 from .. import functional as F
 from .. import init
@@ -24,44 +25,14 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 State = tuple[Tensor, ...]
 
 
-def tanh_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """h = tanh(gates + W_hh h)."""
-    (h,) = state
-    return (torch.addmm(gates, h, weights[1].t()).tanh(),)
-
-
-def relu_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """h = relu(gates + W_hh h)."""
-    (h,) = state
-    return (torch.addmm(gates, h, weights[1].t()).relu(),)
-
-
-def lstm_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """c = f * c + i * g and h = o * tanh(c), then projected if there is a weight for that."""
+def projected_lstm_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+    """c = f * c + i * g and h = P (o * tanh(c))."""
     h, c = state
     i, f, g, o = torch.addmm(gates, h, weights[1].t()).chunk(4, 1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    h = o.sigmoid() * c.tanh()
-    return (h if weights[4] is None else h @ weights[4].t()), c
+    return (o.sigmoid() * c.tanh()) @ weights[4].t(), c
 
 
-def gru_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """h = (1 - z) * n + z * h, where the reset gate r acts on the part of n that comes from h."""
-    (h,) = state
-    input_r, input_z, input_n = gates.chunk(3, 1)
-    hidden_r, hidden_z, hidden_n = F.linear(h, weights[1], weights[3]).chunk(3, 1)
-    r = (input_r + hidden_r).sigmoid()
-    z = (input_z + hidden_z).sigmoid()
-    n = (input_n + r * hidden_n).tanh()
-    return ((h - n) * z + n,)
-
-
-STEPS: dict[str, Callable[..., State]] = {
-    "RNN_TANH": tanh_step,
-    "RNN_RELU": relu_step,
-    "LSTM": lstm_step,
-    "GRU": gru_step,
-}
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
@@ -122,13 +93,23 @@ def rnn_run(
     mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool
 ) -> tuple[Tensor, State]:
     """Steps of one batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
-    if mode == "LSTM" and weights[4] is None:
+    last = 0 if reverse else -1
+    if mode == "LSTM" and weights[4] is not None:
+        return projected_lstm_run(gates, state, weights, reverse)
+    if mode == "LSTM":
         output, cells = lstm_layer(gates, *state, weights[1], reverse)
-        last = 0 if reverse else -1
         return output, (output[last], cells[last])
-    step, outputs = STEPS[mode], []
+    if mode == "GRU":
+        output = gru_layer(gates, *state, weights[1], weights[3], reverse)
+    else:
+        output = elman_layer(gates, *state, weights[1], mode == "RNN_RELU", reverse)
+    return output, (output[last],)
+
+
+def projected_lstm_run(gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
+    outputs = []
     for each in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
-        state = step(each, state, weights)
+        state = projected_lstm_step(each, state, weights)
         outputs.append(state[0])
     if reverse:
         outputs.reverse()
@@ -469,6 +450,14 @@ class GRU(RNNBase):
         )
 
 
+_NODES = {  # what PyTorch shows to have made the states of a cell
+    "RNN_TANH": ("TanhBackward0",),
+    "RNN_RELU": ("ReluBackward0",),
+    "LSTM": ("MulBackward0", "AddBackward0"),
+    "GRU": ("AddBackward0",),
+}
+
+
 class RNNCellBase(Module):
     """What the cells share: weights and biases for `num_chunks` gates."""
 
@@ -521,7 +510,9 @@ class RNNCellBase(Module):
             state = (zeros,) * len(state_names)
         self._check_sizes(input, state)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        state = STEPS[mode](input_gates(mode, input, weights), state, weights)
+        gates = input_gates(mode, input, weights)
+        _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
+        state = tuple(shown_as(part, name) for part, name in zip(state, _NODES[mode], strict=True))
         return state if is_batched else tuple(part.squeeze(0) for part in state)
 
     def _check_sizes(self, input: Tensor, state: State) -> None:
@@ -664,5 +655,5 @@ def check_settings(
         raise ValueError("proj_size should be a positive integer or zero to disable projections")
     if proj_size >= hidden_size:
         raise ValueError("proj_size has to be smaller than hidden_size")
-    if mode not in STEPS:
+    if mode not in GATES:
         raise ValueError(f"Unrecognized RNN mode: {mode}")

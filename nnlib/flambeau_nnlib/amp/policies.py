@@ -30,16 +30,16 @@ _LOSSES = _names("""
 """)
 
 _CPU_FLOAT32 = _LOSSES | _names("""
-    adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d binary_cross_entropy cdist
-    cholesky cholesky_inverse
-    cholesky_solve ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft
-    fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d
-    fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices geqrf grid_sample grid_sampler inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
-    linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex
-    linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-    linalg_tensorsolve local_response_norm lp_pool3d lu lu_solve max_pool3d max_unpool1d
-    max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar
-    prod qr quantile stft svd trace triangular_solve view_as_complex
+    adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d
+    binary_cross_entropy cdist cholesky cholesky_inverse cholesky_solve ctc_loss fft_fft fft_fft2
+    fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft
+    fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices
+    fractional_max_pool3d_with_indices geqrf grid_sample grid_sampler inverse linalg_cholesky
+    linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
+    linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr
+    linalg_solve linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve local_response_norm
+    lp_pool3d lu lu_solve max_pool3d max_unpool1d max_unpool2d max_unpool3d nanquantile orgqr ormqr
+    pinverse polar prod qr quantile stft svd trace triangular_solve view_as_complex
 """)
 
 _CUDA_FLOAT32 = _LOSSES | _names("""

@@ -182,3 +182,34 @@ def test_index_of_what_is_not_there() -> None:
     for positions, dims, error in ((2, 0, IndexError), (0, 2, IndexError), ("a", 0, TypeError), ((0, 1), (0,), TypeError)):
         with pytest.raises(error):
             x.index(positions, dims)
+
+
+def test_ranges_are_indices():
+    x = torch.arange(6.0).reshape(3, 2)
+    assert x[range(3), torch.tensor([0, 1, 0])].tolist() == [0, 3, 4]
+    assert x[range(2)].equal(x[[0, 1]]) and x[:, range(1, 2)].equal(x[:, [1]]) and x[[range(2)]].equal(x[[0, 1]])
+    x[range(3), [0, 1, 0]] = -1
+    assert x.tolist() == [[-1, 1], [2, -1], [-1, 5]]
+
+
+def test_an_ellipsis_for_nothing_stands_between_no_indices():
+    x, places = torch.arange(24.0).reshape(2, 3, 4), [0, 1, 1]
+    assert x[:, places, ..., places].equal(x[:, places, places]) and x[[0, 1], ..., [1, 2]].shape == (2, 3)
+    x[:, places, ..., places] = torch.arange(6.0).reshape(2, 3)
+    assert x[:, 1, 1].tolist() == [2, 5] and x[:, 0, 0].tolist() == [0, 3]
+    assert torch.tensor(3)[...].item() == 3 and x[0, 1, 2, ...].shape == ()
+
+
+def test_parts_of_expanded_tensors_can_be_written_to():
+    """Where each of their elements has a place of its own; and zero is zero everywhere."""
+    for write in (lambda x: x[0].add_(1), lambda x: x[1].fill_(2), lambda x: x.__setitem__(0, 2.0), lambda x: x[0].copy_(torch.full((3,), 2.0)),
+                  lambda x: x[:, 0:2][0].mul_(2), lambda x: x.__setitem__((0, slice(2)), 2.0)):  # fmt: skip
+        x = torch.ones(3).expand(2, 3)
+        write(x)
+        assert x[0].tolist() == x[1].tolist() and x[0, :2].tolist() == [2, 2]
+    x = torch.ones(3).expand(2, 3)
+    x.zero_()
+    assert not x.any()
+    for write in (lambda x: x.add_(1), lambda x: x.__setitem__(slice(None), 3.0), lambda x: x[:, 1].mul_(2)):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            write(torch.ones(3).expand(2, 3))

@@ -7,6 +7,7 @@ False, an integer may be another library's or a tensor of no dimensions, a numbe
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -102,6 +103,7 @@ _AT_ONCE = {  # what generated code looks at: types, and those that would pass f
 _OF_EVERYBODY = ("Tensor", "torch.Tensor", "Sequence[int]")  # what is checked for functions outside of the core, too
 
 
+@functools.cache
 def types_of(function: Callable[..., Any]) -> dict[str, str]:
     """How the parameters are declared, of those whose types are checked; with `` | None`` where that may be given.
 

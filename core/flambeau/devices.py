@@ -268,7 +268,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     def one(self) -> Any:
         """A 0-d tensor holding 1."""
         if self._one is None:
-            from .op import constant
+            from .operands import constant
 
             self._one = constant(1, self)
         return self._one

@@ -16,7 +16,8 @@ from .autograd.engine import tangents
 from .autograd.grad_mode import _grad, is_inference_mode_enabled
 from .declared import UNSET
 from .devices import Kind, device, kind_of
-from .promotions import COMMON, TAKES
+from .operands import can_operate, is_library_scalar
+from .promotions import COMMON, PROMOTIONS, TAKES
 from .scalars import wrapped
 from .storage import IN_INFERENCE_MODE, InferenceStorage
 
@@ -138,13 +139,6 @@ def wrap_scalar(value: Any, kind: Kind) -> Tensor:
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 
-def is_library_scalar(value: Any) -> bool:
-    """Whether this is another library's scalar, as NumPy's ``float32(2)`` is."""
-    if value is None or isinstance(value, (Tensor, *_SCALARS)):
-        return False
-    return getattr(value, "shape", None) == () and hasattr(value, "item") and not hasattr(value, "__setitem__")
-
-
 def _check_types(op: Op, tensors: Sequence[Any]) -> None:
     for position, each in enumerate(tensors):
         if isinstance(each, Tensor):
@@ -233,8 +227,6 @@ def whole_numbers(name: str, value: Any) -> tuple[int, ...]:
 
 def require_operands(name: str, **given: Any) -> None:
     """Refuse arguments that are neither tensors nor numbers."""
-    from .op import can_operate
-
     for argument, value in given.items():
         if not can_operate(value):
             raise TypeError(f"{name}(): argument '{argument}' must be Tensor or a number, not {type(value).__name__}")
@@ -257,6 +249,8 @@ def _operands(op: Op, tensors: Sequence[Any]) -> tuple[Kind, list[Any]]:
     named = dict(zip(op.tensor_names, tensors, strict=True))
     if op.promote in COMMON:
         dtype = result_dtype([each for name, each in named.items() if name not in op.apart])
+        if op.promote == "float" and dtype.category in TAKES[op.takes]:
+            dtype = PROMOTIONS["float"](dtype)[0]  # at once: what the others become need not hold a number
         kind = _kind_among(tensors, dtype, place)
         return kind, [_moved(each, place) if name in op.apart else _as_array(each, kind) for name, each in named.items()]
     if op.promote in ("match", "product"):

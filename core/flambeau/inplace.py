@@ -32,9 +32,9 @@ T = TypeVar("T")
 
 def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     """``name_`` from the function that it is the in-place form of."""
-    from .op import FAST
+    from .operands import FAST
 
-    fast = _fast_kernel_caller(name)
+    fast = _fast_kernel_caller(name, function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if fast(self, args, kwargs):
@@ -103,13 +103,13 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
                 setattr(node, name, (original, original._array, 0))
 
 
-def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
+def _fast_kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
     """For plain tensors without history: let the backend's kernel write into the tensor at once."""
-    from . import op as ops
+    from .op import OPS
+    from .operands import FAST, constant
 
-    FAST, transforms = ops.FAST, captured.going_on
-
-    record = ops.OPS.get(name)
+    transforms, record = captured.going_on, OPS.get(name)
+    most = len(record.tensor_names) - 1 if record else getattr(function, "__without_out__", function).__code__.co_argcount - 1
 
     def keeps(kind: Kind) -> bool:
         """Whether the result is of the kind of the tensor; where there is no kernel, the general path has the words for it."""
@@ -123,6 +123,8 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
         kernel = kind.backend.all_inplace_kernels.get(name)
         if kernel is None or type(self) not in FAST or kind.dtype in dtypes.HALF:  # which is to be rounded as out of place
             return False
+        if len(args) > most:  # the order of old, with a number first
+            return False
         recording = _grad.get()
         if self._inference or transforms["count"] or (self._view is not None and recording and _root(self)._requires_grad):
             return False
@@ -133,13 +135,16 @@ def _fast_kernel_caller(name: str) -> Callable[[Tensor, tuple[Any, ...], dict[st
             if type(each) not in FAST:
                 if type(each) not in kind.scalars or (type(each) is bool and record is not None and record.check is not None):
                     return False
-                each = ops.constant(each, kind)
+                try:
+                    each = constant(each, kind)
+                except OverflowError:
+                    return False
             elif each._kind is not kind or (each._requires_grad and recording):
                 return False
             arrays.append(each._array)
         try:
             if kwargs:
-                scalars = {key: ops.constant(each, kind)._array for key, each in kwargs.items()
+                scalars = {key: constant(each, kind)._array for key, each in kwargs.items()
                            if type(each) in kind.scalars and (type(each) is not bool or kind.dtype is dtypes.bool_)}  # fmt: skip
                 if len(scalars) < len(kwargs):
                     return False

@@ -10,6 +10,7 @@ common case (plain tensors of one kind), and a call of ``dispatch`` for everythi
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable, Sequence
@@ -24,8 +25,8 @@ from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
 from .autograd.unfolding import naming
 from .declared import UNSET, as_method, named, too_many, with_numpy_names
 from .devices import Kind
+from .operands import FAST, are_of_one_kind, as_operand, can_operate, no_tensor, original
 from .promotions import COMMON, ONE_KIND
-from .scalars import wrapped
 from .storage import Storage
 
 __all__ = ["OPS", "Op", "composite", "op", "source"]
@@ -109,31 +110,6 @@ def _camel(name: str) -> str:
 OPS: dict[str, Op] = {}  # every record, by name
 PUBLIC: dict[str, Callable[..., Any]] = {}  # every function of the ``torch`` namespace, records and composites
 RECORDED: Any = SimpleNamespace()  # the ``F`` of a differentiable backward: the same functions, as attributes
-FAST: set[type] = set()  # tensor types that take the generated path; emptied while a mode wants to see every call
-PLAIN: set[type] = {Tensor}  # what FAST holds otherwise
-FAST.update(PLAIN)
-_slow_modes = 0
-
-
-def leave_fast_path() -> None:
-    """Send every call through ``dispatch``, until ``return_to_fast_path`` has been called as often."""
-    global _slow_modes
-    _slow_modes += 1
-    FAST.clear()
-
-
-def return_to_fast_path() -> None:
-    global _slow_modes
-    _slow_modes -= 1
-    if not _slow_modes:
-        FAST.update(PLAIN)
-
-
-def register_plain(cls: type) -> None:
-    """Let a Tensor subclass that changes no operation (Parameter) take the generated path."""
-    PLAIN.add(cls)
-    if not _slow_modes:
-        FAST.add(cls)
 
 
 # --- definition ---------------------------------------------------------------------------------------------------
@@ -310,15 +286,25 @@ def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
     """Operators: like the function, but they give way (``NotImplemented``) to a type that they do not know."""
     for dunder in dunders:
         if dunder.startswith("__i") and dunder != "__invert__":
-            operator = in_place(record.name, record.function)
-            operator.__name__ = dunder if record.name.startswith("bitwise") else operator.__name__  # as overrides know it
-            setattr(Tensor, dunder, operator)
+            setattr(Tensor, dunder, _augmented(record, dunder))
         elif dunder.startswith("__r") and dunder != "__rshift__" and record.name not in _COMMUTING:
             setattr(Tensor, dunder, _reflected(record, dunder))
         else:
             operator = _lazy(dunder, lambda name=dunder: _function_source(record, name))  # type: ignore[misc]  # mypy infers no type of a default in a lambda
             operator.__signature__ = _signature(record, with_out=False)  # type: ignore[attr-defined]  # a function has attributes
             setattr(Tensor, dunder, operator)
+
+
+def _augmented(record: Op, name: str) -> Callable[..., Any]:
+    method = in_place(record.name, record.function)
+
+    @functools.wraps(method)
+    def operator(self: Tensor, other: Any) -> Any:
+        return method(self, other) if type(other) in FAST or can_operate(other) else NotImplemented
+
+    if record.name.startswith("bitwise"):
+        operator.__name__ = name  # as overrides know it
+    return operator
 
 
 def _reflected(record: Op, name: str) -> Callable[..., Any]:
@@ -464,7 +450,8 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
     lines += [*(f"    {each} = original({each})" for each in operands), *late.splitlines()]
     if dunder and len(tensors) > 1:
         lines += [f"    if not isinstance({lead}, Tensor):", f"        raise no_tensor({dunder!r}, {lead})"]
-        lines += [f"    if not can_operate({tensors[1]}):", "        return NotImplemented"]
+        way_out = f"equals_array({', '.join(tensors)})" if dunder == "__eq__" else "NotImplemented"
+        lines += [f"    if not can_operate({tensors[1]}):", f"        return {way_out}"]
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
     return "\n".join(lines) + "\n"
 
@@ -683,71 +670,11 @@ def view_of(array: Any, kind: Kind, record: Op, base: Tensor, params: tuple[Any,
     return result
 
 
-class Foreign:
-    """An operand that is no plain tensor, and no number that fits the one beside it: of no kind at all."""
-
-    __slots__ = ("value",)
-    _kind = None
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def as_operand(value: Any, beside: Any) -> Any:
-    """A Python scalar as a 0-d tensor of the kind of ``beside``, where its category fits; else the value as Foreign."""
-    if type(beside) in FAST and type(value) in beside._kind.constant_types:
-        try:
-            return constant(value, beside._kind)
-        except OverflowError:
-            return constant(wrapped(value, beside._kind.dtype), beside._kind)
-    return as_operand(value.item(), beside) if is_library_scalar(value) else Foreign(value)
-
-
-def original(operand: Any) -> Any:
-    """What ``as_operand`` was given."""
-    return operand.value if type(operand) is Foreign else operand
-
-
-def are_of_one_kind(tensors: Any) -> bool:
-    """Whether a sequence holds plain tensors of one kind."""
-    if type(tensors) not in (list, tuple) or not tensors or type(tensors[0]) not in FAST:
-        return False
-    kind = tensors[0]._kind
-    for each in tensors:  # noqa: SIM110 (faster than all() of a generator)
-        if type(each) not in FAST or each._kind is not kind:
-            return False
-    return True
-
-
 def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """After an exception on the straight path: look the kernel up where that is all that was missing, else explain."""
     if type(error) is KeyError and error.args == (record.name,):
         return dispatch(record, tensors, params)
     raise explain(error, record, tensors, params) from None
-
-
-def no_tensor(operator: str, value: Any) -> TypeError:
-    return TypeError(f"descriptor '{operator}' requires a 'flambeau.Tensor' object but received a '{type(value).__name__}'")
-
-
-def can_operate(value: Any) -> bool:
-    """Whether an operator takes ``value`` as its other operand."""
-    return (isinstance(value, (Tensor, bool, int, float, complex)) or hasattr(value, "__torch_function__")
-            or is_library_scalar(value))  # fmt: skip
-
-
-def constant(value: Any, kind: Kind) -> Tensor:
-    """A Python scalar as a 0-d tensor of this kind, remembered: a kernel takes an array faster than a scalar."""
-    key = value or str(value)  # 0.0 and -0.0 are equal
-    found: Tensor | None = kind.constants.get(key)
-    if found is None:
-        array = kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
-        found = wrap(array, kind)
-        if value == value:  # NaN is no key
-            if len(kind.constants) > 256:
-                kind.constants.clear()
-            kind.constants[key] = found
-    return found
 
 
 def several(record: Op, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
@@ -785,7 +712,7 @@ def result_type(record: Op) -> Any:
     return found
 
 
-from .dispatch import dispatch, explain, is_library_scalar, tuple_of_tensors  # noqa: E402 (needs the above)
+from .dispatch import dispatch, explain, tuple_of_tensors  # noqa: E402 (needs the above)
 from .inplace import in_place, with_out  # noqa: E402
 
 NAMESPACE.update(

@@ -105,7 +105,7 @@ class TorchFunctionMode:
 
 def _watch(begin: bool) -> None:
     """Begin (or cease) to let every call be seen."""
-    from . import op
+    from . import operands
 
     global _open_modes
     _open_modes += 1 if begin else -1
@@ -113,7 +113,7 @@ def _watch(begin: bool) -> None:
         DIRECT.clear()
     else:
         DIRECT.update(_ORDINARY)
-    (op.leave_fast_path if begin else op.return_to_fast_path)()
+    (operands.leave_fast_path if begin else operands.return_to_fast_path)()
 
 
 @contextmanager
@@ -370,7 +370,7 @@ _NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
 def prepare_subclass(cls: type) -> None:
     """Let instances of a Tensor subclass be offered their methods and properties, unless it overrides nothing."""
     if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
-        from .op import register_plain
+        from .operands import register_plain
 
         _ORDINARY.add(cls)
         if not _open_modes:
@@ -396,7 +396,7 @@ def is_offered(name: str, attribute: Any) -> bool:
 
 
 def _offered_method(function: Callable[..., Any], is_operator: bool) -> Callable[..., Any]:
-    from .op import can_operate
+    from .operands import can_operate
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:

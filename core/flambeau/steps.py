@@ -7,7 +7,7 @@ from typing import Any
 from . import dtypes
 from ._tensor import Tensor
 from .autograd.grad_mode import is_grad_enabled
-from .op import FAST
+from .operands import FAST
 
 __all__ = ["fused_step", "has_step"]
 

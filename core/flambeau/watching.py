@@ -16,7 +16,8 @@ from typing import Any
 
 from . import overrides
 from ._tensor import Tensor
-from .op import OPS, STAND_INS, can_operate
+from .op import OPS, STAND_INS
+from .operands import can_operate
 
 __all__ = ["begin", "end", "offer"]
 

@@ -122,7 +122,7 @@ class NumpyBackend(Backend):
         return made
 
     def write(self, target: Any, value: Any) -> None:
-        target[...] = value
+        kernels.opened(target)[...] = value
 
     # --- memory ---
 

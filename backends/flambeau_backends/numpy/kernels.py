@@ -59,7 +59,7 @@ def _refusing_zero(ufunc: Kernel) -> Kernel:
     """A division that raises where integers are divided by zero."""
 
     def divide(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -> np.ndarray:
-        if other.dtype.kind in "iu" and not other.all():
+        if other.dtype.kind in "iu" and not other.all() and input.size:
             raise RuntimeError("ZeroDivisionError")
         return ufunc(input, other, *out)
 
@@ -141,6 +141,13 @@ def lerp_(target: Any, end: Any, weight: Any) -> None:
         np.subtract(end, np.multiply(difference, 1 - weight, difference), target)
 
 
+def opened(array: Any) -> Any:
+    """The array, writable if each element has a place of its own: in a part of an expanded one they may, which NumPy forbids."""
+    if not array.flags.writeable and all(step or n < 2 for step, n in zip(array.strides, array.shape, strict=True)):
+        array.flags.writeable = True
+    return array
+
+
 @in_place
 def copy_(target: Any, source: Any) -> bool:
     """Returns whether it was done; an expanded target is read-only."""
@@ -152,6 +159,9 @@ def copy_(target: Any, source: Any) -> bool:
 
 @in_place
 def zero_(target: Any) -> None:
+    if not target.flags.writeable:  # expanded: once for each element will do
+        target = target[tuple(slice(0, 1) if not step else slice(None) for step in target.strides)]
+        target.flags.writeable = True
     target.fill(0)
 
 
@@ -309,6 +319,15 @@ for _name in ("select", "slice", "unsqueeze", "alias"):
 def index(input: Any, index: Any) -> Any:
     made = input[index]
     return made if made.flags.c_contiguous else np.ascontiguousarray(made)  # NumPy keeps the order of the input
+
+
+@kernel
+def setitem_in_place(input: Any, value: Any, index: Any) -> Any:
+    if input.flags.writeable or not np.may_share_memory(part := input[index], input):
+        input[index] = value
+    else:
+        opened(part)[...] = value
+    return input
 
 
 @kernel

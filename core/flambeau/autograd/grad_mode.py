@@ -164,24 +164,24 @@ class inference_mode(Mode):
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        from .. import op
+        from .. import operands
 
         self._previous.append((_grad.get(), _inference.get()))
         _inference.set(self.mode)
         if self.mode:
             _grad.set(False)
-            op.leave_fast_path()
+            operands.leave_fast_path()
         else:
             _grad.set(True)
 
     def __exit__(self, *exception: object) -> None:
-        from .. import op
+        from .. import operands
 
         grad, inference = self._previous.pop()
         _grad.set(grad)
         _inference.set(inference)
         if self.mode:
-            op.return_to_fast_path()
+            operands.return_to_fast_path()
 
 
 class _Setting(Mode):

@@ -11,7 +11,8 @@ from ..arguments import Number
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype, require_factor, require_tensors, result_dtype
-from ..op import can_operate, composite, op
+from ..op import composite, op
+from ..operands import can_operate
 from ..settings import warn_of_old
 
 _add = op(
@@ -259,8 +260,10 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return made
 
 
-def __rdiv__(self: Tensor, other: Any) -> Tensor:
-    return self.reciprocal() * other if can_operate(other) else NotImplemented  # PyTorch rounds twice, too
+def __rdiv__(self: Tensor, other: Any) -> Any:
+    if can_operate(other) or hasattr(other, "__array_interface__"):
+        return self.reciprocal() * other  # PyTorch rounds twice, too
+    return NotImplemented
 
 
 def __rpow__(self: Tensor, other: Any) -> Tensor:

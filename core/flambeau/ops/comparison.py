@@ -9,7 +9,7 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
 from ..dispatch import refusing, require_operands, require_tensors, result_dtype
-from ..op import composite, op
+from ..op import NAMESPACE, composite, op
 from ..scalars import converted
 from ..settings import warn_once
 
@@ -40,6 +40,17 @@ ge = _compare(
     "greater_equal",
 )
 
+
+def equals_array(input: Tensor, other: Any) -> Any:
+    """``input == other`` for an array of another library; NumPy leaves this operator alone to us."""
+    if not hasattr(other, "__array_interface__"):
+        return NotImplemented
+    from ..creation import as_tensor
+
+    return eq(input, as_tensor(other, device=input.device))
+
+
+NAMESPACE["equals_array"] = equals_array
 
 # --- the larger, the smaller, the chosen --------------------------------------------------------------------------
 

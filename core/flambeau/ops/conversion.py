@@ -14,7 +14,8 @@ from ..backend import contiguous_strides
 from ..devices import Kind, device, kind_of
 from ..dispatch import require_flags, require_tensors
 from ..inplace import assign, check_writable, is_plain, snapshot
-from ..op import FAST, OPS, op
+from ..op import OPS, op
+from ..operands import FAST
 from ..settings import channels_last, channels_last_3d, memory_format, preserve_format, warn_once
 
 _cast = op(

@@ -12,7 +12,8 @@ from ..autograd.node import shown_as
 from ..batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from ..devices import Kind, kind_of
 from ..dispatch import broadcast_shapes, wrap_scalar
-from ..op import FAST, OPS, RECORDED, composite, op
+from ..op import OPS, RECORDED, composite, op
+from ..operands import FAST
 from ..scalars import converted, overflow
 from ..settings import warn_once
 from .standard import look, put
@@ -104,12 +105,15 @@ _set = op(
 )  # fmt: skip
 
 
+_SEQUENCES = (list, tuple, range)
+
+
 def _stands_for_tuple(index: Any) -> bool:
     """Whether this is a list of what indexes a dimension each, as NumPy once took it."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
     for each in index:
-        if each is None or each is Ellipsis or isinstance(each, (slice, list, tuple, Tensor)) or getattr(each, "ndim", 0) > 0:
+        if each is None or each is Ellipsis or isinstance(each, (slice, *_SEQUENCES, Tensor)) or getattr(each, "ndim", 0) > 0:
             warn_once("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)], not x[seq].")
             return True
     return False
@@ -126,8 +130,9 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             raw.append(None)
             kind = "getitem_unsqueeze"
         elif each is Ellipsis:
-            raw.append(...)
-            consumed = max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
+            before, consumed = consumed, max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
+            if consumed > before:  # what stands for nothing must not come between two indices
+                raw.append(...)
         elif isinstance(each, slice):
             raw.append(_raw_slice(each))
             consumed += 1
@@ -141,7 +146,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
             raw.append(item)
             advanced, consumed = advanced or is_advanced, consumed + used
             kind = "getitem_select"
-        elif isinstance(each, (list, tuple)) or (hasattr(each, "__array__") and getattr(each, "ndim", 0) > 0):
+        elif isinstance(each, _SEQUENCES) or (hasattr(each, "__array__") and getattr(each, "ndim", 0) > 0):
             from ..creation import as_tensor
 
             item = as_tensor(each, device=tensor.device) if len(each) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
@@ -166,7 +171,7 @@ def _dims_used(item: Any) -> int:
     """How many dimensions an item of an index is for."""
     if item is None or isinstance(item, bool):
         return 0
-    if isinstance(item, (list, tuple)):
+    if isinstance(item, _SEQUENCES):
         from ..creation import as_tensor
 
         item = as_tensor(item)
@@ -552,6 +557,11 @@ op("pad_to", pad_to_forward, public=False, method=False, out=False,
    input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, each) for each in input_shape)))  # fmt: skip
 
 
+def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Numbers as vectors, beside a vector."""
+    return tuple(each.reshape(1) if input.ndim == 1 and not each.ndim else each for each in others)
+
+
 @composite(inplace=True, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """``input`` with ``src[i][j]`` added at ``[index[i][j]][j]`` for ``dim=0``, and so on."""
@@ -561,6 +571,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     _check_index_dtype("scatter", index)
     if not input.ndim:
         return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
+    index, src = lined_up(input, index, src)
     if src.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     _check_gather("scatter_add", input, dim, index)

@@ -10,10 +10,11 @@ from .._tensor import Tensor, attach
 from ..arguments import Dims
 from ..autograd.unfolding import gathered
 from ..batching.loops import one_by_one
-from ..dispatch import whole_numbers
-from ..op import are_of_one_kind, composite, op
+from ..dispatch import result_dtype, whole_numbers
+from ..op import composite, op
+from ..operands import are_of_one_kind
 from ..settings import contiguous_format
-from .views import as_shape, sizes_given, wrap_dim
+from .views import as_shape, reshaped_copy, sizes_given, wrap_dim
 
 
 def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
@@ -83,8 +84,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if () in shapes:
         raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
     if (0,) in shapes:  # PyTorch lets empty 1-d tensors join anything
+        dtype = result_dtype(given)
         given = [each for each in given if each._array.shape != (0,)] or given[:1]
-        shapes = [each._array.shape for each in given]
+        given[0], shapes = given[0].to(dtype), [each._array.shape for each in given]
     dim = wrap_dim(dim, len(shapes[0]))
     _check_sizes(shapes, dim)
     return _cat(given, dim=dim)
@@ -120,7 +122,8 @@ def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
     spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
     tall = self.reshape([length for each in shape for length in (1, each)])
     wide = tall.expand(spread).clone(memory_format=contiguous_format)
-    return gathered(wide.reshape([r * n for r, n in zip(repeats, shape, strict=True)]), "RepeatBackward0", (self,))
+    made = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # it has this memory to itself
+    return gathered(made, "RepeatBackward0", (self,))
 
 
 attach(repeat=_repeat_method)

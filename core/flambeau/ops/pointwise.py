@@ -12,7 +12,8 @@ from ..autograd.unfolding import gathered
 from ..batching.levels import levels_of
 from ..dispatch import refusing, require_dtype
 from ..lazy import is_lazy, show
-from ..op import FAST, PUBLIC, composite, op
+from ..op import PUBLIC, composite, op
+from ..operands import FAST
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 

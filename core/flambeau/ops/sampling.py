@@ -18,7 +18,8 @@ from ..devices import Kind, kind_of
 from ..dispatch import require_dtype
 from ..dtypes import dtype as Dtype
 from ..inplace import is_plain
-from ..op import FAST, PUBLIC, composite, constant, op
+from ..op import PUBLIC, composite, op
+from ..operands import FAST, constant
 from ..promotions import TAKES
 from ..random import Generator, raw_generator
 from ..settings import memory_order

@@ -13,7 +13,7 @@ from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype
 from ..op import composite, op
 from ..settings import warn_once
-from .indexing import _check_gather, _check_index_dtype, _scatter_add, out_of_range, scatter_add
+from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
 from .standard import look, overwrite
 from .views import diagonal, wrap_dim
 
@@ -74,6 +74,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         return scatter(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce=reduce).reshape(())
     if not index.numel():
         return input.clone()
+    index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
     if reduce is None:
         return shown_as(_scatter(input, src, index, dim), f"ScatterBackward{int(of_number)}")
@@ -112,6 +113,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
         return scatter_reduce(
             input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(())
     _check_index_dtype("scatter", index)
+    index, src = lined_up(input, index, src)
     _check_scatter(input, dim, index, src)
     src = src[tuple(slice(0, each) for each in index.shape)]
     ones = src.new_ones(src.shape, dtype=dtypes.int64)

@@ -201,8 +201,9 @@ def _running_extreme(name: str, of_two: str) -> Any:
     """By doubling: after step k every place knows the extreme of the 2**k places up to it."""
 
     def forward(xp: Any, input: Any, /, dim: int) -> Any:
-        values = input
-        length = input.shape[dim]
+        values, length = input, input.shape[dim]
+        if length < 2:
+            return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
         shape = [1] * input.ndim
         shape[dim] = length
         where = xp.broadcast_to(xp.reshape(xp.arange(length, dtype=xp.int64), tuple(shape)), input.shape)

@@ -498,7 +498,7 @@ def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Ten
 
 def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
     """By doubling: each step joins sums of neighbouring stretches, so nothing overflows."""
-    made, step, length = input, 1, input.shape[dim]
+    made, step, length = xp.asarray(input, copy=True) if input.shape[dim] < 2 else input, 1, input.shape[dim]
     before: tuple[Any, ...] = (slice(None),) * dim
     while step < length:
         joined = logaddexp_forward(xp, made[(*before, slice(0, -step), ...)], made[(*before, slice(step, None), ...)])

@@ -16,7 +16,7 @@ from ..op import composite, op
 from ..settings import warn_once
 from .standard import look, overwrite, put
 
-__all__ = ["as_shape", "inferred_shape", "wrap_dim"]
+__all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -84,7 +84,7 @@ _reshaped = _view(
     "view", lambda xp, input, /, shape: xp.reshape(input, shape),
     lambda F, g, input_shape: F.reshape(g, input_shape), method=False,
 )  # fmt: skip
-_copied_shape = op(
+reshaped_copy = op(
     "reshape", lambda xp, input, /, shape: xp.reshape(input, shape), public=False, method=False, out=False,
     backward_name="UnsafeViewBackward0", input=lambda F, g, input_shape: F.reshape(g, input_shape),
 )  # fmt: skip
@@ -114,7 +114,7 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
     try:
         return _reshaped(self, wanted)
     except RuntimeError:
-        return _copied_shape(self, inferred_shape(wanted, self._array.shape))
+        return reshaped_copy(self, inferred_shape(wanted, self._array.shape))
 
 
 def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) -> Tensor:
@@ -241,7 +241,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     from ..dispatch import broadcast_shapes
 
     shape = broadcast_shapes(*(each.shape for each in tensors))
-    return tuple(_expand_method(each, shape) for each in tensors)
+    return tuple(each if each._array.shape == shape else _expand_method(each, shape) for each in tensors)
 
 
 _squeezed = _view("squeeze", lambda xp, input, /, shape: xp.reshape(input, shape),
@@ -445,6 +445,8 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     for name, each in (("source", source), ("destination", destination)):
         if len(set(each)) != len(each):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({each})")
+    if not ndim:
+        return _permuted(input, ())
     order = [-1] * ndim
     for s, d in zip(source, destination, strict=True):
         order[d] = s

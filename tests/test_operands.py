@@ -1,0 +1,108 @@
+"""What meets in one operation: numbers that do not fit a dtype, arrays of NumPy, empty tensors, tensors that share memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+
+BYTES = torch.tensor([3, 200], dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("number", [300, 256, -1, 2**40, torch.tensor(1000), torch.tensor(-1)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16])
+def test_quotients_of_integers_do_not_cut_the_divisor(dtype, number):
+    x = torch.tensor([3, 100], dtype=dtype)
+    torch.testing.assert_close(x / number, torch.tensor([3 / float(number), 100 / float(number)]))
+    torch.testing.assert_close(number / x, torch.tensor([float(number) / 3, float(number) / 100]))
+    torch.testing.assert_close(torch.xlogy(x, abs(number)), torch.xlogy(x.float(), abs(float(number))))
+    assert torch.copysign(x, number).sign().tolist() == [np.sign(float(number))] * 2
+
+
+@pytest.mark.parametrize("number", [300, -1, -300, 70_000, 2**40])
+def test_sums_and_products_of_integers_lose_their_upper_bits(number):
+    """In place, too, where the number does not fit."""
+    for operate in ("add", "sub", "mul"):
+        exact = getattr(np, {"add": "add", "sub": "subtract", "mul": "multiply"}[operate])(np.array([3, 200]), number)
+        x = BYTES.clone()
+        assert getattr(torch, operate)(x, number).tolist() == (exact % 256).tolist()
+        assert getattr(x, f"{operate}_")(number) is x and x.tolist() == (exact % 256).tolist()
+    x = BYTES.clone()
+    x[0] += number
+    x &= -1
+    assert x.tolist() == [(3 + number) % 256, 200]
+
+
+def test_arrays_beside_tensors():
+    x, a = torch.arange(3), np.array([0, 5, 2])
+    for equal in (x == a, a == x):
+        assert isinstance(equal, torch.Tensor) and equal.dtype == torch.bool and equal.tolist() == [True, False, True]
+    assert (x == np.array(1)).tolist() == [False, True, False] and x != "a"
+    with pytest.raises(RuntimeError, match="must match the size"):
+        assert x == np.zeros((2, 2))
+    quotient = np.array([1.0, 2.0]) / torch.tensor([2.0, 4.0])
+    assert isinstance(quotient, torch.Tensor) and quotient.tolist() == [0.5, 0.5]
+    total = torch.zeros(3)
+    total += np.ones(3)
+    assert isinstance(total, torch.Tensor) and total.tolist() == [1, 1, 1] and total.dtype == torch.float64
+    with pytest.raises(TypeError):
+        total += "a"
+
+
+def test_numbers_first_as_of_old():
+    """``addcdiv_(value, tensor1, tensor2)`` of 0.2, in place as well."""
+    first, second = torch.tensor([3.0]), torch.tensor([2.0])
+    with pytest.warns(UserWarning, match="deprecated"):
+        torch.set_warn_always(True)
+        try:
+            assert torch.ones(1).addcdiv_(0.5, first, second).item() == 1.75
+            assert torch.ones(1).data.addcdiv_(-0.5, first, second).item() == 0.25
+            assert torch.ones(1).addcmul_(0.5, first, second).item() == 4
+            assert torch.ones(1).add_(0.5, first).item() == 2.5
+        finally:
+            torch.set_warn_always(False)
+
+
+def test_empty_tensors_have_a_say_in_the_dtype():
+    assert torch.cat([torch.tensor([]), torch.tensor([1, 2])]).dtype == torch.float32
+    assert torch.cat([torch.tensor([1, 2]), torch.tensor([], dtype=torch.float64)]).tolist() == [1.0, 2.0]
+    assert (torch.ones(0, dtype=torch.int8) % 0).shape == (0,)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        torch.ones(2, dtype=torch.int8) % 0
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin", "logcumsumexp", "cumsum", "cumprod"])
+@pytest.mark.parametrize("shape", [(1, 3), (0, 3)])
+def test_running_results_have_memory_of_their_own(name, shape):
+    x = torch.rand(shape)
+    before = x.clone()
+    made = getattr(x, name)(0)
+    made = made if isinstance(made, torch.Tensor) else made[0]
+    assert made.equal(x)
+    made.zero_()
+    assert x.equal(before)
+
+
+def test_repeated_tensors_are_no_views():
+    x = torch.ones(2, 3, requires_grad=True)
+    assert not x.repeat(2, 1).detach_().requires_grad
+    with torch.no_grad():
+        made = x.repeat(2, 1)
+    made.mul_(torch.tensor(2.0, requires_grad=True))
+    assert made.requires_grad and not made._is_view()
+
+
+def test_broadcasting_gives_back_what_has_the_shape():
+    x, y = torch.zeros(2, requires_grad=True), torch.ones(3, 2)
+    same, other = torch.broadcast_tensors(x, torch.ones(2))
+    assert same is x and other.shape == (2,)
+    assert torch.broadcast_tensors(x, y)[0].shape == (3, 2) and torch.distributions.Normal(x, 1.0).loc is x
+
+
+def test_dimensions_of_a_number():
+    assert torch.tensor(1.0).movedim(0, -1).shape == ()
+    x = torch.zeros(3)
+    assert x.scatter(-1, torch.tensor(1), 2.0).tolist() == [0, 2, 0]
+    assert x.scatter_add(-1, torch.tensor(1), torch.tensor(2.0)).tolist() == [0, 2, 0]
+    assert x.scatter_reduce(-1, torch.tensor(1), torch.tensor(2.0), "amax").tolist() == [0, 2, 0]

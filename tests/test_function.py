@@ -613,3 +613,46 @@ def test_nested_results():
     assert x.grad.tolist() == [3, 3] and y.grad.tolist() == [1, 1]
     with pytest.raises(ValueError, match="Auto nesting doesn't know how to process an input object of type int"):
         Pairs()((x, y), 2)
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight=None, scale=1):
+        ctx.save_for_backward(x, weight)
+        ctx.scale = scale
+        return x * weight * scale
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        assert ctx.needs_input_grad[:2] == (True, True)
+        return (grad * weight * ctx.scale, grad * x * ctx.scale, None)[: len(ctx.needs_input_grad)]
+
+
+def test_arguments_by_name_are_arguments():
+    x, weight = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    for args, kwargs, scale in ((x,), {"weight": weight}, 1), ((x, weight), {"scale": 5}, 5), ((), {"weight": weight, "x": x}, 1):
+        x.grad = weight.grad = None
+        Scaled.apply(*args, **kwargs).backward()
+        assert (x.grad.item(), weight.grad.item()) == (3 * scale, 2 * scale)
+    with pytest.raises(TypeError, match="missing required argument: 'weight' \\(position 1\\)"):
+        Scaled.apply(x, scale=2)
+
+
+def test_defaults_are_inputs_of_setup_context():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(x, scale=2):
+            return x * scale
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            _, ctx.scale = inputs
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.scale, None
+
+    x = torch.ones(1, requires_grad=True)
+    (Doubled.apply(x) + Doubled.apply(x, scale=3)).backward()
+    assert x.grad.item() == 5

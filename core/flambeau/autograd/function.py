@@ -200,6 +200,8 @@ class Function(FunctionCtx):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the operation."""
+        if kwargs or getattr(cls.forward, "__defaults__", None):
+            args, kwargs = _by_position(cls, args, kwargs)
         return _call(object.__new__(cls), args, kwargs)
 
     def __call__(self, *args: Any) -> Any:
@@ -211,6 +213,27 @@ class Function(FunctionCtx):
             context.__dict__.update(self.__dict__)
             context.__dict__.pop("_node", None)
         return _call(context, args, {})
+
+
+def _by_position(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments as PyTorch takes them, of each of which it wants a gradient; and those that ``forward`` takes by name alone.
+
+    Defaults are arguments where there is a ``setup_context``, which is given them.
+    """
+    signature = inspect.signature(cls.forward)
+    if cls.setup_context is not Function.setup_context:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+    names = [each.name for each in signature.parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
+    left, ordered = dict(kwargs), list(args)
+    for position, name in enumerate(names[len(args) :], len(args)):
+        if left.keys().isdisjoint(names):
+            break
+        if name not in left:
+            raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
+        ordered.append(left.pop(name))
+    return tuple(ordered), left
 
 
 _ACCESSED = ("accessed",)

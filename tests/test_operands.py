@@ -106,3 +106,30 @@ def test_dimensions_of_a_number():
     assert x.scatter(-1, torch.tensor(1), 2.0).tolist() == [0, 2, 0]
     assert x.scatter_add(-1, torch.tensor(1), torch.tensor(2.0)).tolist() == [0, 2, 0]
     assert x.scatter_reduce(-1, torch.tensor(1), torch.tensor(2.0), "amax").tolist() == [0, 2, 0]
+
+
+def test_strides_of_new_dimensions():
+    """A step over all that follows, as where the dimension had always been there."""
+    x, y = torch.zeros(3), torch.zeros(2, 3)
+    assert x[None].stride() == (3, 1) and x.unsqueeze(1).stride() == (1, 1) and y[:, None].stride() == (3, 3, 1)
+    assert y[None, None].stride() == (6, 6, 3, 1) and y.t()[None].stride() == (3, 1, 3) and torch.zeros(())[None].stride() == (1,)
+    assert x.expand(2, 3).unsqueeze(1).stride() == (0, 3, 1) and x.expand(1, 2, 3).stride() == (0, 0, 1)
+
+
+def test_angles_of_what_is_not_finite():
+    inf = float("inf")
+    np.testing.assert_array_equal(torch.tensor([inf, -inf, float("nan"), -0.0]).angle(), np.float32([0, np.pi, np.nan, 0]))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "any", "var", "logsumexp"])
+def test_dimensions_given_twice(name):
+    with pytest.raises(RuntimeError, match="dim 1 appears multiple times in the list of dims"):
+        getattr(torch.ones(2, 3), name)((1, -1))
+
+
+@pytest.mark.filterwarnings("error")
+def test_statistics_of_nothing_do_not_warn():
+    layer = torch.nn.BatchNorm1d(2)
+    assert layer(torch.ones(0, 2)).shape == (0, 2) and layer.running_mean.tolist() == [0, 0]
+    with pytest.raises(TypeError, match="slice indices must be integers"):
+        torch.ones(2)[:1.5]

@@ -366,10 +366,15 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
         except RuntimeError as refusal:
             return refusal
     arrays = [each._array for each in tensors if isinstance(each, Tensor)]
+    ndim = arrays[0].ndim if arrays else 0
     for dims in (given.get("dim"), given.get("dim0"), given.get("dim1"), given.get("dims")):
-        problem = _dim_problem(dims, arrays[0].ndim if arrays else 0)
+        problem = _dim_problem(dims, ndim)
         if problem:
             return IndexError(problem)
+        wrapped_dims = [each % ndim for each in dims] if ndim and isinstance(dims, (tuple, list)) else []
+        for each in wrapped_dims:
+            if wrapped_dims.count(each) > 1:
+                return RuntimeError(f"dim {each} appears multiple times in the list of dims")
     if op.promote in ("arithmetic", "float", "compare") and len(arrays) > 1:
         try:
             broadcast_shapes(*(each.shape for each in arrays))

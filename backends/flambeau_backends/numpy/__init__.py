@@ -40,6 +40,15 @@ __all__ = ["NumpyBackend"]
 _FEW = 1 << 10  # elements for which it is the number of calls that counts
 
 
+def _without_new_axes(shape: Sequence[int], steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides with a step over all that follows for dimensions of length 1, where NumPy has 0."""
+    made, following = [], 1
+    for n, step in zip(reversed(shape), reversed(steps), strict=True):
+        made.append(following if n == 1 and not step else step)
+        following = n * made[-1]
+    return tuple(reversed(made))
+
+
 class NumpyBackend(Backend):
     """Arrays are ``numpy.ndarray``; ``xp`` is NumPy's namespace, which follows the array API standard."""
 
@@ -132,7 +141,8 @@ class NumpyBackend(Backend):
             from flambeau.backend import contiguous_strides
 
             return contiguous_strides(array.shape)
-        return tuple(step // size for step in array.strides)
+        steps = tuple([step // size for step in array.strides])
+        return _without_new_axes(array.shape, steps) if 0 in steps else steps
 
     def is_contiguous(self, array: Any) -> bool:
         return array.flags.c_contiguous

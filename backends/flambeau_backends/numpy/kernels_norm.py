@@ -147,7 +147,10 @@ def _moments_of(rows: Any) -> tuple[int, Any, Any]:
 
 @kernel
 def moments(input: Any, dims: Dims) -> Any:
-    if not input.size or not _over_channels(dims, input.ndim):
+    if not input.size:
+        nothing = np.full([1 if dim in dims else n for dim, n in enumerate(input.shape)], np.nan, input.dtype)
+        return nothing, nothing.copy()
+    if not _over_channels(dims, input.ndim):
         mean = input.mean(tuple(dims), keepdims=True)
         return mean, np.square(input - mean).mean(tuple(dims), keepdims=True)
     rows, shape = _batches(input), (1, -1, *(1,) * (input.ndim - 2))

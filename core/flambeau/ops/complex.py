@@ -81,7 +81,8 @@ def angle(input: Tensor) -> Tensor:
 def _angle_forward(xp: Any, input: Any) -> Any:
     if _is_complex_array(xp, input):
         return xp.atan2(xp.imag(input), xp.real(input))
-    return xp.where(input < 0, xp.asarray(math.pi, dtype=input.dtype), input * 0)
+    made = xp.where(input < 0, xp.asarray(math.pi, dtype=input.dtype), xp.zeros_like(input))
+    return xp.where(input != input, input, made)  # NaN has no direction
 
 
 def _angle_grad(F: Any, g: Any, input: Any) -> Any:

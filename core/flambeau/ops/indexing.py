@@ -180,7 +180,10 @@ def _dims_used(item: Any) -> int:
 
 
 def _raw_slice(each: slice) -> slice:
-    start, stop, step = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
+    try:
+        start, stop, step = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
+    except AttributeError:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
     if step is not None and step <= 0:
         raise ValueError("step must be greater than zero")
     return slice(start, stop, step)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import flambeau as torch
 
@@ -133,3 +135,19 @@ def test_statistics_of_nothing_do_not_warn():
     assert layer(torch.ones(0, 2)).shape == (0, 2) and layer.running_mean.tolist() == [0, 0]
     with pytest.raises(TypeError, match="slice indices must be integers"):
         torch.ones(2)[:1.5]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.permutations(range(4)), st.tuples(*[st.integers(1, 3)] * 4), st.integers(0, 3), st.booleans(), st.randoms())
+def test_a_reshaped_tensor_is_a_view_where_it_can_be(order, sizes, dim, cut, random):
+    """As NumPy decides it, which moves no element either."""
+    x = torch.arange(int(np.prod(sizes))).reshape(sizes).permute(order)
+    x = x.narrow(dim, 0, max(x.shape[dim] - 1, 1)) if cut else x
+    shape, left = [], x.numel()
+    while left > 1 and len(shape) < 3:
+        shape.append(random.choice([each for each in range(1, left + 1) if not left % each]))
+        left //= shape[-1]
+    shape.append(left)
+    made, wanted = x.reshape(shape), x.numpy().reshape(shape)
+    np.testing.assert_array_equal(made.numpy(), wanted)
+    assert (made.data_ptr() == x.data_ptr()) is np.shares_memory(wanted, x.numpy()) and made._is_view() is np.shares_memory(wanted, x.numpy())

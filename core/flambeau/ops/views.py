@@ -12,7 +12,9 @@ from .._tensor import Tensor, attach
 from ..arguments import Dims, as_int
 from ..autograd.node import shown_as
 from ..declared import missing
+from ..devices import Kind
 from ..op import composite, op
+from ..operands import FAST
 from ..settings import warn_once
 from .standard import look, overwrite, put
 
@@ -111,10 +113,36 @@ def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
     wanted = sizes_given(shape, rest)
     if wanted and min(wanted) < -1:
         _refuse_negative(wanted, -1)
+    array, backend = self._array, self._kind.backend
+    if type(self) in FAST and type(self._kind) is Kind and not backend.is_contiguous(array):
+        shape = inferred_shape(wanted, array.shape)
+        if not _lies_together(array.shape, backend.strides(array), shape):
+            return reshaped_copy(self, shape)
     try:
         return _reshaped(self, wanted)
     except RuntimeError:
-        return reshaped_copy(self, inferred_shape(wanted, self._array.shape))
+        return reshaped_copy(self, inferred_shape(wanted, array.shape))
+
+
+def _lies_together(given: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether each dimension of ``shape`` takes elements that are evenly spaced in memory, so that a view will do."""
+    blocks, following = [1], None  # evenly spaced elements, from the last dimension on
+    for n, step in zip(reversed(given), reversed(strides), strict=True):
+        if n == 1:
+            continue
+        if following is not None and step != following:
+            blocks.append(1)
+        blocks[-1] *= n
+        following = n * step
+    left, taken = iter(blocks), 1
+    block = next(left)
+    for n in reversed(shape):
+        taken *= n
+        if taken == block:
+            block, taken = next(left, 1), 1
+        elif n != 1 and (not taken or block % taken):
+            return False
+    return True
 
 
 def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) -> Tensor:

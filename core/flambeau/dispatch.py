@@ -417,6 +417,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """
     from .size import Size
 
+    if shapes and isinstance(shapes[0], tuple) and shapes.count(shapes[0]) == len(shapes):
+        return Size(shapes[0])
     result: list[int] = []
     for shape in shapes:
         if shape is None:

@@ -316,12 +316,10 @@ def unique(
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
     order = _lexicographic(rows)
-    ordered = rows[order]
-    starts = _starts(ordered)
-    values, inverse_sorted, counts = _groups(ordered, starts)
-    inverse = inverse_sorted.new_empty(len(order))
-    inverse[order] = inverse_sorted
-    return _unique_result(input, values, inverse, counts, return_inverse, return_counts, dim)
+    values, inverse, counts = _groups(rows[order], return_inverse, return_counts)
+    if inverse is not None:
+        inverse = inverse.new_empty(len(order)).index_put((order,), inverse)
+    return _unique_result(input, values, inverse, counts, dim)
 
 
 @composite
@@ -329,8 +327,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     """The elements (or slices of ``dim``) without immediate repetitions."""
     require_dtype("unique", input, "real")
     rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
-    values, inverse, counts = _groups(rows, _starts(rows))
-    return _unique_result(input, values, inverse, counts, return_inverse, return_counts, dim)
+    return _unique_result(input, *_groups(rows, return_inverse, return_counts), dim)
 
 
 def _slices(input: Tensor, dim: int) -> Tensor:
@@ -341,8 +338,10 @@ def _slices(input: Tensor, dim: int) -> Tensor:
 
 def _lexicographic(rows: Tensor) -> Tensor:
     """The order of rows by their first element, then their second, and so on."""
-    order = _counting(rows.shape[0], rows)
-    for column in reversed(range(rows.shape[1])):
+    if not rows.shape[1]:
+        return _counting(rows.shape[0], rows)
+    order: Tensor = argsort(rows[:, -1], stable=True)
+    for column in reversed(range(rows.shape[1] - 1)):
         order = order[argsort(rows[order, column], stable=True)]
     return order
 
@@ -355,24 +354,26 @@ def _starts(rows: Tensor) -> Tensor:
     return cat([first, (rows[1:] != rows[:-1]).any(1)])
 
 
-def _groups(rows: Tensor, starts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _groups(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Of rows where equal ones follow each other: one of each; if asked, in which group each is, and how many are in each."""
     from .joining import cat
 
-    places = starts.nonzero().reshape(-1)
-    inverse = starts.cumsum(0) - 1
-    counts = cat([places[1:], places.new_full((1,), len(rows))]) - places if len(places) else places
+    starts = _starts(rows)
+    places, inverse, counts = starts.nonzero().reshape(-1), None, None
+    if with_inverse:
+        inverse = starts.cumsum(0) - 1
+    if with_counts:
+        counts = cat([places[1:], places.new_full((1,), len(rows))]) - places if len(places) else places
     return rows[places], inverse, counts
 
 
-def _unique_result(
-    input: Tensor, values: Tensor, inverse: Tensor, counts: Tensor, return_inverse: bool, return_counts: bool, dim: int | None
-) -> Any:
+def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts: Tensor | None, dim: int | None) -> Any:
     if dim is None:
-        values, inverse = values.reshape(-1), inverse.reshape(input.shape)
+        values, inverse = values.reshape(-1), None if inverse is None else inverse.reshape(input.shape)
     else:
         rest = [n for each, n in enumerate(input.shape) if each != wrap_dim(dim, input.ndim)]
         values = values.reshape(len(values), *rest).movedim(0, dim)
-    result = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
+    result = (values, *(each for each in (inverse, counts) if each is not None))
     return result if len(result) > 1 else values
 
 

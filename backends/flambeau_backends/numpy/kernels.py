@@ -354,7 +354,7 @@ def pad_to(input: Any, shape: Any) -> Any:
 # --- scattering ---------------------------------------------------------------------------------------------------
 
 
-def _summing(input: Any) -> Any:
+def summing(input: Any) -> Any:
     """A copy to add to: float32 for half precision."""
     return input.astype(np.float32) if _is_half(input) else input.copy()
 
@@ -367,15 +367,6 @@ def _is_half(input: Any) -> bool:
 def index_backward(input: Any, shape: Any, index: Any) -> Any:
     made = np.zeros(shape, np.float32 if _is_half(input) else input.dtype)
     np.add.at(made, index, input)
-    return made.astype(input.dtype, copy=False)
-
-
-@kernel
-def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    made = _summing(input)
-    where = list(np.ogrid[tuple(slice(0, length) for length in index.shape)])
-    where[dim] = index
-    np.add.at(made, tuple(where), src[tuple(slice(0, length) for length in index.shape)])
     return made.astype(input.dtype, copy=False)
 
 
@@ -405,17 +396,8 @@ def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
 
 
 @kernel
-def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
-    made = input.copy()
-    where = list(np.ogrid[tuple(slice(0, length) for length in index.shape)])
-    where[dim] = index
-    made[tuple(where)] = src[tuple(slice(0, length) for length in index.shape)]
-    return made
-
-
-@kernel
 def index_put_add(input: Any, values: Any, index: Any) -> Any:
-    made = _summing(input)
+    made = summing(input)
     np.add.at(made, index, values)
     return made.astype(input.dtype, copy=False)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from flambeau.op import OPS
 
-from .kernels import KERNELS, kernel
+from .kernels import KERNELS, kernel, summing
 from .namespace import namespace
 
 __all__: list[str] = []
@@ -80,11 +80,31 @@ def _starts(shape: tuple[int, ...], steps: tuple[int, ...], dim: int) -> Any:
     return made
 
 
+def _places(array: Any, index: Any, dim: int) -> Any:
+    """Where, among all elements of a contiguous array, those are that an index along ``dim`` means."""
+    steps = tuple([each // array.itemsize for each in array.strides])
+    starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, steps, dim)
+    return np.multiply(index, steps[dim], dtype=np.intp) + starts
+
+
 @kernel
 def gather_along(input: Any, index: Any, dim: int) -> Any:
     """``take_along_axis``, by one index into all elements."""
     if not input.flags.c_contiguous:
         return OPS["gather_along"].forward(namespace, input, index, dim)
-    steps = tuple([each // input.itemsize for each in input.strides])
-    starts = (_remembered if index.size <= _SMALL else _starts)(index.shape, steps, dim)
-    return input.reshape(-1).take(np.multiply(index, steps[dim], dtype=np.intp) + starts)
+    return input.reshape(-1).take(_places(input, index, dim))
+
+
+@kernel
+def scatter_along(input: Any, src: Any, index: Any, dim: int) -> Any:
+    made = input.copy()
+    made.reshape(-1)[_places(made, index, dim)] = src[tuple(map(slice, index.shape))]
+    return made
+
+
+@kernel
+def scatter_add_along(input: Any, src: Any, index: Any, dim: int) -> Any:
+    made = np.ascontiguousarray(summing(input))
+    places, terms = _places(made, index, dim), src[tuple(map(slice, index.shape))]
+    np.add.at(made.reshape(-1), places.reshape(-1), terms.reshape(-1))  # of vectors it is many times as fast
+    return made.astype(input.dtype, copy=False)

@@ -405,3 +405,23 @@ def test_freed_memory_is_kept_unless_the_user_chose_otherwise(chosen, kept):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MALLOC_", "GLIBC_"))} | chosen
     faults = int(subprocess.check_output([sys.executable, "-c", PAGE_FAULTS], env=environment, text=True))
     assert (faults < 1000) == kept  # one for each of the results' 40,000 pages, where the memory is not kept
+
+
+# --- rows added up ---
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 2, 3), (5, 0)])
+@pytest.mark.parametrize("places", [[0, 4, 0, -1], [[1, 1], [-5, 2]], []])
+def test_rows_that_are_added_up(shape, places):
+    """Where several go to one place, each counts, be it for an index of rows, or for the gradient of one."""
+    index = np.array(places, np.int64)
+    terms, x = normal(*index.shape, *shape[1:], seed=1), normal(*shape)
+    wanted = x.copy()
+    np.add.at(wanted, index, terms)
+    got = torch.tensor(x).index_put((torch.tensor(index),), torch.tensor(terms), accumulate=True)
+    np.testing.assert_allclose(got.numpy(), wanted, 1e-12)
+    leaf = torch.tensor(x).requires_grad_()
+    leaf[torch.tensor(index)].backward(torch.tensor(terms))
+    np.testing.assert_allclose(leaf.grad.numpy(), wanted - x, 1e-9, 1e-12)
+    with pytest.raises(IndexError, match="out of bounds"):
+        torch.tensor(x).index_put((torch.tensor([5]),), torch.tensor(1.0, dtype=torch.float64), accumulate=True)

@@ -151,3 +151,9 @@ def test_a_reshaped_tensor_is_a_view_where_it_can_be(order, sizes, dim, cut, ran
     made, wanted = x.reshape(shape), x.numpy().reshape(shape)
     np.testing.assert_array_equal(made.numpy(), wanted)
     assert (made.data_ptr() == x.data_ptr()) is np.shares_memory(wanted, x.numpy()) and made._is_view() is np.shares_memory(wanted, x.numpy())
+
+
+def test_truth_of_bytes_is_in_bytes():
+    x = torch.tensor([[1, 2], [0, 3]], dtype=torch.uint8)
+    assert x.all().dtype == x.any(0).dtype == torch.uint8
+    assert x.all().numpy().dtype == np.uint8 and type(x.all().item()) is int and x.all(1).tolist() == [1, 0]

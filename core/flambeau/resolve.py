@@ -63,7 +63,9 @@ def resolve(name: str, kind: Kind) -> tuple[Callable[..., Any], Any]:
             kernel = _kernel_of_forward(record, backend)
     if compute is not kind.dtype and name not in backend.takes_half:
         kernel = _casting(kernel, record, kind, compute)
-    if result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
+    if record.promote == "truth" and result is not dtypes.bool_:
+        kernel = _casting_back(kernel, kind.to(result), dtypes.bool_)
+    elif result in dtypes.HALF:  # no library is sure to stay in half precision where a Python number joins in
         kernel = _casting_back(kernel, kind.to(result), dtypes.float32, dtypes.float64)
     elif compute.category >= dtypes.FLOATING and compute is not result and result.category >= dtypes.FLOATING and (
             record.promote not in ("real", "complex")):  # fmt: skip

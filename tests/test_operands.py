@@ -95,6 +95,27 @@ def test_repeated_tensors_are_no_views():
     assert made.requires_grad and not made._is_view()
 
 
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize("make", [
+    lambda x, m: F.pixel_shuffle(x, 2), lambda x, m: F.group_norm(x, 2), lambda x, m: F.channel_shuffle(x, 2), lambda x, m: x.rot90(1, (2, 3)),
+    lambda x, m: m.take(torch.tensor([0, 1])), lambda x, m: m.median(0)[0], lambda x, m: m.mode()[0], lambda x, m: m @ m[0],
+    lambda x, m: x @ torch.ones(4, 2), lambda x, m: F.linear(x, torch.ones(3, 4)), lambda x, m: F.adaptive_max_pool2d(x, 2),
+    lambda x, m: torch.linalg.solve(m, m[0]), lambda x, m: x.roll(1), lambda x, m: m[0, 0].softmax(0),
+])  # fmt: skip
+def test_what_has_memory_of_its_own_is_no_view(make):
+    """Whatever it was made of on the way."""
+    x, m = torch.rand(1, 4, 4, 4, requires_grad=True), torch.rand(3, 3, requires_grad=True)
+    made = make(x, m)
+    assert not made._is_view() and made.requires_grad and not made.detach().requires_grad
+    made.sum().backward()
+    assert x.grad is not None or m.grad is not None
+    made = make(x, m)
+    made.mul_(2)
+    assert not made.detach_().requires_grad
+
+
 def test_broadcasting_gives_back_what_has_the_shape():
     x, y = torch.zeros(2, requires_grad=True), torch.ones(3, 2)
     same, other = torch.broadcast_tensors(x, torch.ones(2))

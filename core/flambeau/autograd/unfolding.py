@@ -77,8 +77,23 @@ def _copy_saved(source: Node, target: Node) -> None:
 # --- several nodes into one ---------------------------------------------------------------------------------------
 
 
+def forget_view(result: Any, inputs: Iterable[Any]) -> None:
+    """Let a result be no view where it is one of what only its making knew."""
+    from ..storage import Storage
+    from .engine import tangents
+
+    if getattr(result, "_view", None) is None or type(result._storage) is not Storage:  # an override's, or in inference mode
+        return
+    if tangents["levels"]:  # the tangent of a view is that of its base
+        return
+    if all(getattr(each, "_storage", None) is not result._storage for each in inputs):
+        result._view = result._storage = None
+
+
 def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tensor:
     """The result of several operations on ``inputs``, shown as that of one operation, whose node is called ``name``."""
+    inputs = tuple(inputs)
+    forget_view(result, inputs)
     node = getattr(result, "_node", None)  # there is none where an override gave something else
     node = node.node if type(node) is Output else node
     if not isinstance(node, Node):
@@ -103,6 +118,14 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
             yield from _tensors_in(each)
 
 
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    for each in values:
+        if isinstance(each, (list, tuple)):
+            yield from _flat(each)
+        else:
+            yield each
+
+
 def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function whose results are shown as made by ``name``, unless it gave its first argument back."""
 
@@ -110,6 +133,8 @@ def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         several = isinstance(result, tuple)
+        for each in result if several else (result,):
+            forget_view(each, _flat((*args, *kwargs.values())))
         recorded = [each for each in result if getattr(each, "_node", None) is not None] if several else [result]
         if len(recorded) > 1:  # they may have steps in common
             for each in recorded:

@@ -15,6 +15,7 @@ from ..inplace import assign, check_writable, snapshot
 from ..op import RECORDED, composite, op
 from ..scalars import converted
 from ..settings import warn_of_old
+from .views import reshaped_copy
 
 # ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
 
@@ -145,8 +146,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     _check_inner(input, other)
     if m == 2:  # one tall product instead of a batch of small ones
         shape = input._array.shape
-        made = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other).reshape(*shape[:-1], other._array.shape[1])
-        return shown_as(made, "UnsafeViewBackward0")
+        made = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
+        return reshaped_copy(made, (*shape[:-1], other._array.shape[1]))  # no copy: what has just been made lies together
     return _batched(input, other)
 
 

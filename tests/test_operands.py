@@ -178,3 +178,16 @@ def test_truth_of_bytes_is_in_bytes():
     x = torch.tensor([[1, 2], [0, 3]], dtype=torch.uint8)
     assert x.all().dtype == x.any(0).dtype == torch.uint8
     assert x.all().numpy().dtype == np.uint8 and type(x.all().item()) is int and x.all(1).tolist() == [1, 0]
+
+
+def test_numbers_beside_doubles_keep_their_digits():
+    assert torch.isin(torch.tensor([0.1, 0.2], dtype=torch.float64), 0.1).tolist() == [True, False]
+    assert torch.isin(torch.tensor([1, 2]), 2).tolist() == [False, True] and torch.isin(2, torch.tensor([1, 2])).item()
+
+
+@pytest.mark.parametrize("value", ["a", np.str_("a"), np.longdouble(1)])
+def test_what_is_no_number(value):
+    with pytest.raises((TypeError, RuntimeError)):
+        torch.ones(1).add(value)
+    with pytest.raises((TypeError, RuntimeError)):
+        torch.ones(1) + value

@@ -483,3 +483,145 @@ def test_zeros_keep_their_sign() -> None:
     x = torch.ones(1)
     for _ in range(2):
         assert [torch.signbit(x * zero).item() for zero in (0.0, -0.0, 0, False, -0.0)] == [False, True, False, False, True]
+
+
+# --- what tensors are made of -------------------------------------------------------------------------------------
+
+NUMPY_DTYPES = {np.bool_: torch.bool, np.uint8: torch.uint8, np.int8: torch.int8, np.int16: torch.int16, np.int32: torch.int32,
+                np.int64: torch.int64, np.float16: torch.float16, np.float32: torch.float32, np.float64: torch.float64,
+                np.complex64: torch.complex64, np.complex128: torch.complex128}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor, torch.asarray])
+@pytest.mark.parametrize(("scalar", "dtype"), NUMPY_DTYPES.items(), ids=lambda each: getattr(each, "__name__", str(each)))
+def test_sequences_keep_numpy_dtypes(make: object, scalar: type, dtype: torch.dtype) -> None:
+    array = np.array([[0, 1, 1], [1, 0, 1]], scalar)
+    for data in ([*array], (array[0], array[1]), [list(each) for each in array], [array[0], list(array[1])]):
+        made = make(data)
+        assert made.dtype is dtype and np.array_equal(made.numpy(), array)
+    assert make([array[:, :0]]).dtype is dtype and make([array[:, :0]]).shape == (1, 2, 0)
+    assert torch.equal(torch.tensor([*array], dtype=torch.complex64), torch.tensor(array.astype(np.complex64)))
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "shape"),
+    [([np.int8(1), True], torch.int8, (2,)), ([np.int8(1), 2], torch.int64, (2,)), ([np.float16(1), 2], torch.float16, (2,)),
+     ([np.float16(1), 2.0], torch.float32, (2,)), ([np.float32(1), np.float64(2)], torch.float64, (2,)),
+     ([np.float64(1), 2j], torch.complex128, (2,)), ([[1, 2], np.ones(2, np.float16)], torch.float16, (2, 2)),
+     ([np.ones((2, 2)), [[1, 2], [3, 4]]], torch.float64, (2, 2, 2)), ([torch.tensor([5]), 6], torch.int64, (2,)),
+     ([torch.tensor([5.0]), torch.tensor([[6.0]])], torch.float32, (2,)), ([[1, 2], torch.ones(2)], torch.float32, (2, 2)),
+     ([[], [1]], torch.float32, (2, 0)), ([[[], []], [[1]]], torch.float32, (2, 2, 0)), ([[[]], []], torch.float32, (2, 1, 0))],
+)  # fmt: skip
+def test_sequences_of_many_things(data: list[object], dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    made = torch.tensor(data)
+    assert made.dtype is dtype and made.shape == shape
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [((torch.ones(2),), ValueError, "only one element tensors can be converted to Python scalars"),
+     ([torch.ones(2), 1], ValueError, "only one element tensors"), ([[1], 2], TypeError, "not a sequence"),
+     ([[1], [1, 2]], ValueError, r"expected sequence of length 1 at dim 1 \(got 2\)"), ([1, [2]], TypeError, "'list' object"),
+     ([np.ones(2), np.ones(3)], ValueError, r"expected sequence of length 2 at dim 1 \(got 3\)"),
+     ([1.0, [2]], TypeError, "not list"), (["a"], ValueError, "too many dimensions 'str'"),
+     ([1, "a"], TypeError, "invalid data type 'str'"), ("a", TypeError, "invalid data type 'str'"),
+     ([None], RuntimeError, "Could not infer dtype of NoneType"), ({1: 2}, RuntimeError, "Could not infer dtype of dict")],
+)  # fmt: skip
+def test_sequences_of_what_is_no_number(data: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        torch.tensor(data)
+
+
+@pytest.mark.parametrize("scalar", [np.int8(2), np.uint8(2), np.int64(2), np.float32(2), np.float64(2), np.bool_(True)], ids=repr)
+def test_numpy_scalars_fill(scalar: np.generic) -> None:
+    value, x = scalar.item(), torch.tensor([5.0, 6.0, 7.0])
+    whole, index = torch.tensor([1, 5, 7], dtype=torch.int8), torch.tensor([1])
+    floating = torch.int64 if isinstance(scalar, np.integer) else torch.float32
+    assert torch.full((2,), scalar).tolist() == [value] * 2 and torch.full((2,), scalar).dtype is floating
+    for made, expected in (
+        (torch.full_like(x, scalar), torch.full_like(x, value)), (x.new_full((2,), scalar), x.new_full((2,), value)),
+        (torch.scalar_tensor(scalar), torch.scalar_tensor(value)), (torch.zeros(2).fill_(scalar), torch.zeros(2).fill_(value)),
+        (whole.clone().fill_(scalar), whole.clone().fill_(value)), (x.scatter(0, index, scalar), x.scatter(0, index, value)),
+        (x.index_fill(0, index, scalar), x.index_fill(0, index, value)),
+    ):  # fmt: skip
+        assert made.dtype is expected.dtype and torch.equal(made, expected)
+
+
+def test_numpy_integers_are_whole() -> None:
+    whole = torch.tensor([1, 5], dtype=torch.int8)
+    for made in (torch.arange(np.int64(3)), torch.arange(np.int32(0), np.int32(3)), torch.arange(0, np.uint8(3), np.int8(1))):
+        assert made.dtype is torch.int64 and made.tolist() == [0, 1, 2]
+    assert torch.arange(np.int8(-100), np.int8(100), np.int8(100)).tolist() == [-100, 0]
+    assert torch.arange(np.float64(3)).dtype is torch.float32
+    assert np.int64(5) in whole and np.float32(1) in whole and np.int64(2) not in whole
+    assert torch.equal(torch.linspace(0, 1, np.int64(4)), torch.linspace(0, 1, 4))
+    assert torch.equal(torch.logspace(0, 1, np.int64(4)), torch.logspace(0, 1, 4))
+    assert torch.clamp(whole, np.int64(2)).dtype is torch.int8 and torch.clamp(whole, np.int64(2)).tolist() == [2, 5]
+    assert torch.result_type(whole, np.int64(7)) is torch.int8 and torch.result_type(np.int64(7), np.int8(7)) is torch.int64
+    assert torch.result_type(whole, np.float64(7)) is torch.float32
+    assert torch.result_type(whole, np.complex128(7)) is torch.complex64
+
+
+def test_old_constructors_take_numpy() -> None:
+    """A size, memory to share where the dtype fits, or data to convert."""
+    for make, dtype in ((torch.Tensor, np.float32), (torch.LongTensor, np.int64), (torch.ones(1).new, np.float32)):
+        assert make(np.int64(2)).shape == (2,)
+        for given, first in ((np.ones(3, dtype), 5), (np.ones(3, np.int16), 1)):
+            make(given)[0] = 5
+            assert given[0] == first
+    for no_data in (np.float32(2), 2.5, True, None):
+        with pytest.raises(TypeError, match="data must be a sequence"):
+            torch.FloatTensor(no_data)
+
+
+@pytest.mark.parametrize("copied", [torch.tensor, lambda array: torch.asarray(array, copy=True)])
+def test_copies_of_arrays_are_dense(copied: object) -> None:
+    array = np.arange(6)
+    repeated, turned = np.broadcast_to(array, (2, 6)), array.reshape(2, 3).T
+    assert copied(repeated).stride() == (6, 1) and copied(repeated).view(-1).tolist() == [*range(6)] * 2
+    assert copied(turned).stride() == (1, 3) and np.array_equal(copied(turned).numpy(), turned)
+    made = copied(array)
+    array[0] = 9
+    assert made[0] == 0
+
+
+def test_progressions_between_complex_ends() -> None:
+    for start, end in ((0, 1j), (torch.tensor(0), 1j), (0, torch.tensor(1j))):
+        made = torch.linspace(start, end, 3)
+        assert made.dtype is torch.complex64 and made.tolist() == [0, 0.5j, 1j]
+        assert torch.logspace(start, end, 3, base=1).tolist() == [1, 1, 1]
+    with pytest.raises(RuntimeError, match=r"linspace\(\): inferred dtype c10::complex<float> can't be safely cast to .* Float"):
+        torch.linspace(0, 1j, 3, dtype=torch.float32)
+    with pytest.raises(RuntimeError, match="cannot be converted to type float without overflow"):
+        torch.linspace(0, 1j, 3, out=torch.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda out: torch.arange(4, out=out), lambda out: torch.linspace(0, 3, 4, out=out), lambda out: torch.range(0, 3, out=out)],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_progressions_keep_the_shape_of_out(make: object) -> None:
+    for out in (torch.zeros(2, 2), torch.zeros(2, 2).t(), torch.zeros(1, 4, 1)):
+        shape, stride = out.shape, out.stride()
+        assert make(out) is out and (out.shape, out.stride()) == (shape, stride) and out.flatten().tolist() == [0, 1, 2, 3]
+    assert make(torch.zeros(2, 3)).shape == make(torch.zeros(0)).shape == (4,)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e30])
+def test_floats_that_no_integer_holds(value: float) -> None:
+    x = torch.zeros(2, dtype=torch.int64)
+    for write in (lambda: x.__setitem__(0, value), lambda: x.fill_(value), lambda: torch.tensor(value, dtype=torch.int64),
+                  lambda: torch.tensor([1, value], dtype=torch.int64)):  # fmt: skip
+        with pytest.raises(RuntimeError, match="value cannot be converted to type int64(_t)? without overflow"):
+            write()
+    assert x.tolist() == [0, 0]
+
+
+def test_sizes_are_ints() -> None:
+    made = torch.Size([True, torch.tensor(2), torch.tensor([3])])
+    assert repr(made) == "torch.Size([1, 2, 3])" and {type(each) for each in made} == {int}
+    assert repr(torch.Size([1]) + (True,)) == "torch.Size([1, 1])"  # noqa: RUF005
+    for bad in (1.5, torch.tensor(1.0), torch.tensor([1, 2]), np.bool_(True), "a"):
+        with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 1 is"):
+            torch.Size([1, bad])

@@ -511,7 +511,10 @@ class Tensor(Members):
 
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (Tensor, bool, int, float, complex)):
-            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+            from .operands import is_library_scalar
+
+            if not is_library_scalar(element):
+                raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
         return bool((self == element).any())
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
+import operator
+from array import array as c_array
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 from . import dtypes
 from ._tensor import Tensor, attach, wrap
-from .arguments import Number
+from .arguments import Number, as_int
 from .autograd.grad_mode import _grad, is_inference_mode_enabled
+from .backend import Backend
 from .declared import as_method
 from .devices import Kind, canonical, kind_of
 from .devices import device as Device
+from .dispatch import _c_name as c_name
 from .dtypes import dtype as Dtype
 from .op import PUBLIC
+from .operands import is_library_scalar
 from .ops.views import as_shape
 from .scalars import converted
 from .settings import memory_order, warn_once
-from .size import Size
 from .storage import InferenceStorage
 
 __all__ = [
@@ -122,7 +127,7 @@ def _converted(value: Tensor, kind: Kind, copy: bool) -> Tensor:
 
 
 def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
-    if type(data) in (bool, int, float, complex):
+    if type(data) in _NUMBERS:
         kind = _kind(dtype, device, dtypes.promotion_of_scalar(type(data)))
         return wrap(_scalar_array(data, kind), kind)
     if _is_array(data):
@@ -134,28 +139,10 @@ def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -
         if data and type(data[0]).__name__ == "ndarray":
             warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
                       "a single numpy.ndarray with numpy.array() before converting to a tensor.")  # fmt: skip
-    elif not hasattr(data, "__getitem__"):
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-    flat: list[Any] = []
-    shape = _flatten(data, flat, 0)
-    if dtype is None:
-        dtype = _inferred_dtype(flat) if flat else dtypes.get_default_dtype()
-    kind = _kind(dtype, device)
-    values = [each.item() if hasattr(each, "item") else each for each in flat]
-    try:
-        array = kind.backend.asarray(_cast_values(values, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
-    except (TypeError, ValueError) as error:
-        bad = next((each for each in values if not isinstance(each, (bool, int, float, complex))), None)
-        if bad is None:
-            raise
-        raise TypeError(f"new(): invalid data type '{type(bad).__name__}'" if isinstance(bad, str) else
-                        f"must be real number, not {type(bad).__name__}") from error  # fmt: skip
-    except OverflowError:
-        fitting = [converted(each, kind.dtype) for each in values]
-        array = kind.backend.asarray(fitting, kind.raw_dtype, index=kind.device.index or 0)
-    return wrap(kind.backend.xp.reshape(array, shape), kind)
+    return _from_sequences(data, dtype, device)
 
 
+_NUMBERS = frozenset({bool, int, float, complex})
 _PLAIN = (bool, int, float)
 
 
@@ -182,20 +169,10 @@ def _leaf_types(data: Any, kinds: set[type]) -> bool:
     return found.issubset(_PLAIN)
 
 
-def _cast_values(values: list[Any], dtype: Dtype) -> list[Any]:
-    if dtype.category == dtypes.INTEGER:
-        return [int(each) if isinstance(each, float) else each for each in values]
-    return [bool(each) for each in values] if dtype is dtypes.bool_ else values
-
-
 def _scalar_array(value: Any, kind: Kind) -> Any:
-    if kind.dtype.category == dtypes.INTEGER and isinstance(value, float):
-        value = int(value)
-    return _within_limits(value, kind)
-
-
-def _within_limits(value: Any, kind: Kind) -> Any:
     """One number as an array, checked; a negative one is taken modulo the size of an unsigned dtype."""
+    if kind.dtype.category == dtypes.INTEGER and isinstance(value, float):
+        value = converted(value, kind.dtype)
     try:
         return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
     except OverflowError:
@@ -206,56 +183,102 @@ def _is_array(data: Any) -> bool:
     return hasattr(data, "__array__") or hasattr(data, "__array_interface__") or hasattr(data, "__cuda_array_interface__")
 
 
-def _flatten(data: Any, flat: list[Any], depth: int) -> tuple[int, ...]:
-    """Append the numbers in nested sequences to ``flat``; return their shape."""
-    if not isinstance(data, (list, tuple)) and not hasattr(data, "__len__"):
-        flat.append(data)
-        return ()
+def _is_sequence(data: Any) -> bool:
+    return (hasattr(data, "__getitem__") and hasattr(data, "__len__") and getattr(data, "shape", None) != ()
+            and not isinstance(data, (Tensor, dict, str)))  # fmt: skip
+
+
+def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
+    """Nested sequences of anything that stands for a number: arrays of other libraries, tensors of one element."""
+    shape = _shape_of(data)
+    kind = _kind(dtype or _dtype_in(data), device)
+    numbers: list[Any] = []
+    if 0 not in shape:
+        _collect(data, shape, 0, numbers)
+    index = kind.device.index or 0
+    try:
+        array = kind.backend.asarray(_cast(numbers, kind.dtype), kind.raw_dtype, index=index)
+    except (ValueError, OverflowError):
+        array = kind.backend.asarray([converted(each, kind.dtype) for each in numbers], kind.raw_dtype, index=index)
+    return wrap(kind.backend.xp.reshape(array, shape), kind)
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    """The shape of nested sequences, as the first in each has it."""
+    shape = []
+    while _is_sequence(data):
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    if shape and isinstance(data, str):
+        raise ValueError("too many dimensions 'str'")
+    return tuple(shape)
+
+
+def _dtype_in(data: Any) -> Dtype:
+    """The dtype that holds whatever is in nested sequences."""
+    if isinstance(data, Tensor):
+        return data.dtype
+    if _is_array(data):
+        return _adopted(data)[2]
+    if isinstance(data, (int, float, complex)):
+        return dtypes.promotion_of_scalar(type(data))
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not _is_sequence(data):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    found = dict.fromkeys(map(_dtype_in, data))
+    return reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype()
+
+
+def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
+    """Append what nested sequences of this shape hold to ``numbers``."""
+    if dim == len(shape):
+        if isinstance(data, Tensor) and data.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        numbers.append(data)
+        return
     if isinstance(data, Tensor) or _is_array(data):
-        if not data.ndim:
-            flat.append(data)
-            return ()
-        data = data.tolist()
-    if isinstance(data, str):
-        raise TypeError("new(): invalid data type 'str'")
-    shapes = {_flatten(each, flat, depth + 1) for each in data}
-    if len(shapes) > 1:
-        lengths = sorted(shape[0] if shape else 0 for shape in shapes)
-        raise ValueError(f"expected sequence of length {lengths[-1]} at dim {depth + 1} (got {lengths[0]})")
-    return (len(data), *(shapes.pop() if shapes else ()))
+        data = as_tensor(data).tolist()
+    if not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != shape[dim]:
+        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+    for each in data:
+        _collect(each, shape, dim + 1, numbers)
 
 
-def _inferred_dtype(flat: list[Any]) -> Dtype:
-    found: Dtype | None = None
-    for each in flat:
-        if isinstance(each, Tensor):
-            own = each.dtype
-        elif _is_array(each):
-            own = _from_array(each, None, None, None).dtype
-        elif isinstance(each, (bool, int, float, complex)):
-            own = dtypes.promotion_of_scalar(next(t for t in (bool, int, float, complex) if isinstance(each, t)))
-        else:
-            raise RuntimeError(f"Could not infer dtype of {type(each).__name__}")
-        found = own if found is None else dtypes.promote_types(found, own)
-    assert found is not None
-    return found
+def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
+    """What stands for numbers as Python's own, for a dtype."""
+    if dtype.category == dtypes.INTEGER:
+        return [int(each) if isinstance(each, float) else operator.index(each) for each in numbers]
+    if dtype.category == dtypes.FLOATING:
+        return c_array("d", numbers).tolist()  # which, unlike ``float``, takes no strings
+    return list(map(bool if dtype is dtypes.bool_ else complex, numbers))
 
 
-def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
-    """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
+def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
+    """The backend for another library's array, the array as that has it, and its dtype."""
     from . import backend as backends
 
-    kind_device = _place(device)
     home = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
-    array = home.asarray(data, copy=copy if kind_device is None or kind_device.type == home.device_type else None)
+    array = home.asarray(data)
     try:
-        own = home.dtype_of(array)
+        return home, array, home.dtype_of(array)
     except KeyError:
         raise TypeError(f"can't convert np.ndarray of type {array.dtype}. The only supported types are: float64, float32, "
                         "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and "
                         "bool.") from None  # fmt: skip
-    made = wrap(array, kind_of(own, Device(home.device_type)))
-    return _converted(made, kind_of(dtype or own, kind_device), copy=False)
+
+
+def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
+    """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
+    home, array, own = _adopted(data)
+    given, wanted = kind_of(own, Device(home.device_type)), kind_of(dtype or own, _place(device))
+    if copy and given is wanted:
+        array = given.F.clone(array)
+    return _converted(wrap(array, given), wanted, copy=False)
 
 
 def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
@@ -407,7 +430,7 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
     """A factory of sizes has no tensor arguments: only a TorchFunctionMode can override it."""
     from functools import wraps
 
-    from .op import FAST
+    from .operands import FAST
 
     if not factory.__code__.co_flags & 4:  # has no *size, which Python lets nobody give by name
         return factory
@@ -470,6 +493,18 @@ empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, d
                    _xp_filled("empty"))
 
 
+def _plain(value: Any) -> Any:
+    """A number as Python has it, where it is in a tensor or of another library."""
+    if type(value) in _NUMBERS:
+        return value
+    return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
+
+
+def _dtype_for(value: Any) -> Dtype:
+    """The dtype of a tensor, or the one that a number gets."""
+    return value.dtype if isinstance(value, Tensor) else dtypes.promotion_of_scalar(type(value))
+
+
 def full(
     size: Sequence[int], fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
     device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False, names: Any = None,
@@ -480,10 +515,11 @@ def full(
     >>> torch.full((2,), 7), torch.full((), 1.5)
     (tensor([7, 7]), tensor(1.5000))
     """
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = _plain(fill_value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
-    kind = _kind(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(value)))
+    given = value if isinstance(fill_value, Tensor) else fill_value  # NumPy's True makes floats
+    kind = _kind(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(given)))
     shape = _checked_shape("full", (size,))
     made = wrap(kind.backend.on(kind.device.index).full(shape, converted(value, kind.dtype), dtype=kind.raw_dtype), kind)
     return _finish(made, requires_grad, out, pin_memory)
@@ -510,7 +546,7 @@ def scalar_tensor(
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
-    value = s.item() if isinstance(s, Tensor) and not s.ndim else s
+    value = s if isinstance(s, Tensor) and s.ndim else _plain(s)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
     kind = _kind(dtype, device)
@@ -529,7 +565,7 @@ def empty_strided(
 
 
 def _range_dtype(*bounds: Any) -> Dtype:
-    whole = all(isinstance(each, int) or (isinstance(each, Tensor) and each.dtype.category <= dtypes.INTEGER) for each in bounds)
+    whole = all(isinstance(each, int) or _dtype_for(each).category <= dtypes.INTEGER for each in bounds)
     return dtypes.int64 if whole else dtypes.get_default_dtype()
 
 
@@ -551,7 +587,7 @@ def arange(
     elif start is None:
         start = 0
     default = _range_dtype(start, end, step)
-    start, end, step = (each.item() if isinstance(each, Tensor) else each for each in (start, end, step))
+    start, end, step = map(_plain, (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -613,7 +649,33 @@ def _progression(
             wide = backend.dtypes.get(dtypes.float64, kind.raw_dtype)
             array = backend.on(index).arange(length, dtype=wide) * step + start
         made = wrap(backend.astype(array, kind.raw_dtype), kind)
+    return _in_a_row(made, requires_grad, out, pin_memory)
+
+
+def _in_a_row(made: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
+    """As ``_finish``, but an ``out`` of any shape is good that has as many elements."""
+    if out is not None and out.numel() == made.numel():
+        made = made.reshape(out.shape)
     return _finish(made, requires_grad, out, pin_memory)
+
+
+def _ends(
+    name: str, start: Any, end: Any, dtype: Dtype | None, device: Any, out: Tensor | None
+) -> tuple[Any, Any, Kind]:
+    """Where to start and to end, in the kind of the elements between: complex where one of the two is.
+
+    Raises:
+        RuntimeError: the dtype given is not complex, and one of the two is.
+    """
+    start, end = _plain(start), _plain(end)
+    default = None
+    if isinstance(start, complex) or isinstance(end, complex):
+        default = dtypes.get_default_dtype().to_complex()
+        if dtype is not None and not dtypes.meant(dtype).is_complex:
+            raise RuntimeError(f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
+                               f"{dtypes.meant(dtype).legacy_name}")  # fmt: skip
+    kind = _kind(dtype, device, _dtype_of(out) or default)
+    return converted(start, kind.dtype), converted(end, kind.dtype), kind
 
 
 def linspace(
@@ -621,15 +683,11 @@ def linspace(
     layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
-    if not isinstance(steps, int) or isinstance(steps, bool):
-        raise TypeError(f"linspace(): argument 'steps' must be int, not {type(steps).__name__}")
+    steps = as_int("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end = (each.item() if isinstance(each, Tensor) else each for each in (start, end))
-    kind = _kind(dtype, device, _dtype_of(out))
+    start, end, kind = _ends("linspace", start, end, dtype, device, out)
     _refuse_bools("linspace_cpu", kind.dtype, steps)
-    if kind.dtype.category == dtypes.INTEGER:
-        start, end = int(start), int(end)
     step = (end - start) / max(steps - 1, 1)
     backend, index = kind.backend, kind.device.index or 0
     wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, kind.raw_dtype)
@@ -638,7 +696,7 @@ def linspace(
         position = xp.arange(steps, dtype=wide)
         array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
         made = wrap(backend.astype(array, kind.raw_dtype), kind)
-    return _finish(made, requires_grad, out, pin_memory)
+    return _in_a_row(made, requires_grad, out, pin_memory)
 
 
 def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
@@ -652,13 +710,12 @@ def logspace(
     pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``base`` to the powers of :func:`linspace`."""
-    dtype = _kind(dtype, device, _dtype_of(out)).dtype
-    _refuse_bools("logspace_cpu", dtype, steps)
-    if dtype.category == dtypes.INTEGER:
-        start, end = int(start), int(end)
-    exponents = linspace(start, end, steps, dtype=dtypes.complex128 if dtype.is_complex else dtypes.float64, device=device)
-    made = (float(base) ** exponents).to(dtype)
-    return _finish(made, requires_grad, out, pin_memory)
+    start, end, kind = _ends("logspace", start, end, dtype, device, out)
+    steps = as_int("logspace", "steps", steps)
+    _refuse_bools("logspace_cpu", kind.dtype, steps)
+    exponents = linspace(start, end, steps, dtype=dtypes.complex128 if kind.dtype.is_complex else dtypes.float64, device=device)
+    made = (float(base) ** exponents).to(kind.dtype)
+    return _in_a_row(made, requires_grad, out, pin_memory)
 
 
 def eye(
@@ -726,10 +783,9 @@ def _new_empty_strided(
 
 def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The constructor of old: a tensor of this type from sizes or from data."""
-    if len(args) == 1 and not isinstance(args[0], (int, Size)):
-        data = args[0]
-        return (data.detach().to(self) if isinstance(data, Tensor) else _new_tensor(self, data))
-    return empty(*args, dtype=self.dtype, device=self.device) if args else empty(0, dtype=self.dtype, device=self.device)
+    from .tensor_types import construct_as
+
+    return construct_as(self.dtype, options.get("device") or self.device, args)
 
 
 attach(new_full=as_method(_new_full), new_tensor=_new_tensor, new_empty_strided=as_method(_new_empty_strided), new=_new)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from numbers import Complex, Integral, Real
 from typing import Final
 
 __all__ = [
@@ -164,12 +165,15 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def promotion_of_scalar(kind: type) -> dtype:
-    """The dtype that a Python scalar of this type gets where no tensor decides."""
+    """The dtype that a scalar of this type, Python's or another library's, gets where no tensor decides."""
+    if kind is float:
+        return _default
     if kind is bool:
         return bool_
-    if kind is int:
+    if kind is int or issubclass(kind, Integral):
         return int64
-    return _default.to_complex() if kind is complex else _default
+    is_complex = kind is complex or (issubclass(kind, Complex) and not issubclass(kind, Real))
+    return _default.to_complex() if is_complex else _default
 
 
 def result_of(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], scalars: Iterable[dtype]) -> dtype:

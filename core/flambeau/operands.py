@@ -72,7 +72,8 @@ def as_operand(value: Any, beside: Any) -> Any:
             return constant(value, beside._kind)
         except OverflowError:  # whether it loses its upper bits depends on the operation
             return Foreign(value)
-    return as_operand(value.item(), beside) if is_library_scalar(value) else Foreign(value)
+    number = value.item() if is_library_scalar(value) else value
+    return Foreign(value) if type(number) is type(value) else as_operand(number, beside)  # a long double's item is itself
 
 
 def original(operand: Any) -> Any:
@@ -106,6 +107,6 @@ def constant(value: Any, kind: Kind) -> Tensor:
 
 def is_library_scalar(value: Any) -> bool:
     """Whether this is another library's scalar, as NumPy's ``float32(2)`` is."""
-    if value is None or isinstance(value, (Tensor, bool, int, float, complex)):
+    if value is None or isinstance(value, (Tensor, bool, int, float, complex, str, bytes)):
         return False
     return getattr(value, "shape", None) == () and hasattr(value, "item") and not hasattr(value, "__setitem__")

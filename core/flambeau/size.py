@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from itertools import count
 from math import prod
 from typing import Any
 
@@ -20,9 +22,9 @@ class Size(tuple[int, ...]):
 
     def __new__(cls, sizes: Any = ()) -> Size:
         made = tuple.__new__(cls, sizes)
-        for position, each in enumerate(made):
-            if type(each) is not int and not hasattr(each, "__index__"):
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(each).__name__}')")
+        for each in made:
+            if type(each) is not int:
+                return tuple.__new__(cls, map(_whole, made, count()))
         return made
 
     def numel(self) -> int:
@@ -55,3 +57,10 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+def _whole(size: Any, position: int) -> int:
+    try:
+        return operator.index(size)
+    except TypeError:
+        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')") from None

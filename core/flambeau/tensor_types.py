@@ -7,6 +7,7 @@ A tensor type is a name for a dtype on a device type.  It constructs tensors, is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from . import dtypes
@@ -18,7 +19,7 @@ from .overrides import _disabled_torch_function_impl
 from .settings import warn_once
 from .size import Size
 
-__all__ = ["TENSOR_TYPES", "construct", "set_default_tensor_type", "tensor_type"]
+__all__ = ["TENSOR_TYPES", "construct", "construct_as", "set_default_tensor_type", "tensor_type"]
 
 
 class TensorType(type):
@@ -43,7 +44,7 @@ class TensorType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         cls.require()
-        return _construct(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
+        return construct_as(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
 
     def require(cls) -> None:
         """TypeError where the type is of CUDA, and there is none."""
@@ -62,7 +63,7 @@ class TensorType(type):
         return f"<class '{cls.spelled}'>"
 
 
-def _construct(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
+def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
     """What ``FloatTensor(*args)`` means: sizes, data, a storage, or another tensor to share memory with."""
     from .creation import _from_data, empty
     from .storage import TypedStorage, UntypedStorage
@@ -71,7 +72,7 @@ def _construct(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
     if not args:
         return empty(0, dtype=dtype, device=kind.device)
     first = args[0]
-    if len(args) > 1 or (isinstance(first, (int, Size)) and not isinstance(first, bool)):
+    if len(args) > 1 or (isinstance(first, (Integral, Size)) and not isinstance(first, bool)):
         return empty(*args, dtype=dtype, device=kind.device)
     if isinstance(first, (TypedStorage, UntypedStorage)):
         return first.as_tensor(dtype)
@@ -79,7 +80,9 @@ def _construct(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
         if first.dtype is not dtype:
             raise TypeError(f"expected {tensor_type(kind.dtype, kind.device.type).spelled} (got {first.type()})")
         return first.detach()
-    return _from_data(first, dtype, kind.device, copy=True)
+    if not hasattr(first, "__len__"):
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return _from_data(first, dtype, kind.device, copy=None)
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
@@ -89,7 +92,7 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: 
     if len(args) == 1 and isinstance(args[0], Tensor):
         made = args[0].detach()
     else:
-        made = _construct(_default_type.dtype, device or _default_type.device_type, args)
+        made = construct_as(_default_type.dtype, device or _default_type.device_type, args)
     made._requires_grad = requires_grad
     return made if cls is Tensor else made._as(cls)
 

@@ -9,7 +9,7 @@ from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
-from ..dispatch import require_dtype, require_operands, require_tensors
+from ..dispatch import require_dtype, require_operands, require_tensors, result_dtype
 from ..op import OPS, composite, op, result_type
 from .reductions import one_of, select_backward
 from .views import wrap_dim
@@ -393,7 +393,10 @@ def isin(
         require_operands("isin", **{name: given})
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
-    elements, test_elements = as_tensor(elements), as_tensor(test_elements)
+    common = result_dtype((elements, test_elements))  # a number is not to lose digits that the tensor has
+    elements, test_elements = (
+        each if isinstance(each, Tensor) else as_tensor(each, dtype=common if common.is_floating_point else None)
+        for each in (elements, test_elements))  # fmt: skip
     for each in (elements, test_elements):
         if each.dtype is dtypes.bool_ or each.is_complex():
             raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.legacy_name}")

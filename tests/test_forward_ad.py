@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import weakref
 
 import pytest
@@ -137,6 +138,80 @@ def test_against_reverse_mode(function):
     assert torch.allclose(tangent, jacobian @ direction, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "look", [lambda x: x.view(-1), lambda x: x[:2], lambda x: x.t(), lambda x: x[1], lambda x: x.unfold(0, 2, 1), lambda x: x]
+)
+@pytest.mark.parametrize(
+    "operation", [lambda z: z * z, lambda z: torch.where(z > 0, z, z), lambda z: torch.cat([z, z * z, z]), lambda z: z.clone().mul_(z)]
+)
+def test_one_view_given_twice(look, operation):
+    x, direction = torch.tensor([[0.3, -1.2], [0.7, 2.1], [-0.4, 1.1]]), torch.tensor([[1.0, -2.0], [0.5, 0.1], [3.0, -1.0]])
+    once = lambda x: operation(look(x * 2))  # noqa: E731
+    found = torch.func.jvp(once, (x,), (direction,))[1]
+    assert torch.allclose(found, torch.tensordot(torch.autograd.functional.jacobian(once, x), direction, 2), atol=1e-5)
+    with fw.dual_level():
+        seen = look(fw.make_dual(x, direction))
+        assert torch.equal(fw.unpack_dual(seen + seen).tangent, 2 * look(direction))
+        assert torch.equal(fw.unpack_dual(seen).tangent, look(direction))  # as before
+
+
+@pytest.mark.parametrize(
+    ("function", "derivative"),
+    [
+        (lambda x: x * 0.1, lambda x: 0.1), (lambda x: x / 0.3, lambda x: 1 / 0.3), (lambda x: 0.1 / x, lambda x: -0.1 / x**2),
+        (lambda x: 2**x, lambda x: math.log(2) * 2**x), (lambda x: 0.3**x, lambda x: math.log(0.3) * 0.3**x),
+        (lambda x: torch.xlogy(x, 0.1), lambda x: math.log(0.1)), (lambda x: torch.add(x, x, alpha=0.1), lambda x: 1.1),
+        (torch.deg2rad, lambda x: math.pi / 180), (lambda x: x * torch.tensor([1, 3]), lambda x: torch.tensor([1.0, 3.0])),
+    ],
+)  # fmt: skip
+def test_numbers_beside_double_precision(function, derivative):
+    x = torch.tensor([0.7, 1.9], dtype=torch.float64)
+    expected = derivative(x) * torch.ones_like(x)
+    for found in (torch.func.jvp(function, (x,), (torch.ones_like(x),))[1], torch.func.jacfwd(function)(x).diag()):
+        assert found.dtype is torch.float64 and torch.allclose(found, expected, rtol=1e-14, atol=0)
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def assign(x):
+    made = torch.zeros(2, 3)
+    made.t().copy_(x.t())
+    return made
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x, lambda x: x.t().contiguous(), lambda x: x.t().clone(), lambda x: x.t() * 2, assign, lambda x: x.expand(4, 2, 3),
+        lambda x: x.as_strided((3, 2), (1, 3)), lambda x: x.t().reshape(-1), lambda x: x[:, 1:], lambda x: x.t().unfold(0, 2, 1),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_tangents_are_laid_out_as_their_primals(function, by_columns):
+    x = torch.arange(6.0).reshape(2, 3)
+    direction = x.t().contiguous().t() if by_columns else x + 0
+    with fw.dual_level():
+        made = function(fw.make_dual(x, direction))
+        tangent = fw.unpack_dual(made).tangent
+        assert torch.equal(tangent, made)  # they are linear
+        order = [sorted(range(each.ndim), key=lambda dim: -each.stride(dim)) for each in (made, tangent)]
+        assert order[0] == order[1]
+        if made.is_contiguous():
+            assert torch.equal(fw.unpack_dual(made.view(-1)).tangent, made.view(-1))
+    columns = torch.func.jacfwd(lambda x: function(x).reshape(-1))(x)
+    assert torch.equal(columns.reshape(-1, 6) @ x.reshape(-1), function(x).reshape(-1))
+
+
+def test_memory_that_the_dual_shows_in_part():
+    whole = torch.arange(12.0).reshape(3, 4)
+    with fw.dual_level():
+        sparse = fw.make_dual(whole[:, ::2], torch.ones(3, 2))
+        assert both(sparse.as_strided((3,), (4,))) == ([0, 4, 8], [1, 1, 1])
+        corner = fw.make_dual(whole[1:, 2:], torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        assert both(corner.as_strided((12,), (1,), 0)) == (list(range(12)), [0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 3, 4])
+
+
 # --- with the other mode ------------------------------------------------------------------------------------------
 
 
@@ -152,6 +227,22 @@ def test_over_and_under_reverse_mode():
         assert both(gradient) == ([0, 3, 12], [0, 6, 12])
         (made**3).sum().backward()
     assert x.grad.tolist() == [0, 3, 12]
+
+
+def test_saved_tensor_hooks_are_for_the_other_mode():
+    packed = []
+    x = torch.tensor([1.0, 2.0])
+    with torch.autograd.graph.saved_tensors_hooks(lambda each: packed.append(each) or each, lambda each: each):
+        cube = lambda x: x * x * x  # noqa: E731
+        tangent = lambda x: torch.func.jvp(cube, (x,), (torch.ones(2),))[1]  # noqa: E731
+        assert tangent(x).tolist() == [3, 12] and torch.func.jacfwd(tangent)(x).tolist() == [[6, 0], [0, 12]]
+        assert not packed
+        y = x.clone().requires_grad_()
+        with fw.dual_level():
+            value = cube(fw.make_dual(y, torch.ones(2)))
+        assert packed
+    value.sum().backward()
+    assert y.grad.tolist() == [3, 12]
 
 
 def test_functions():

@@ -283,6 +283,18 @@ def test_refusals_of_derivatives(message, call):
         call()
 
 
+def test_saved_tensor_hooks_are_refused():
+    def packed(a):
+        with torch.autograd.graph.saved_tensors_hooks(lambda each: each, lambda each: each):
+            return (a**2).sum()
+
+    for transform in (grad, jacrev, hessian, lambda f: functools.partial(vjp, f), lambda f: vmap(grad(f))):
+        with pytest.raises(RuntimeError, match=r"torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks"):
+            transform(packed)(x)
+    same(jvp(packed, (y,), (y,))[1], 2 * (y * y).sum())
+    same(vmap(packed)(x), (x * x).sum(1))
+
+
 def test_no_grad_inside_and_outside():
     def half_constant(a):
         with torch.no_grad():
@@ -356,10 +368,18 @@ def overwritten(a):
     return b.mul_(a)
 
 
+def overwritten_windows(a):
+    b = a * a
+    b.unfold(0, 1, 2).mul_(a[:2, None])
+    return b * a
+
+
 HIGHER = {
     "power": lambda a: a**3 * a.sum(), "own result": lambda a: a.exp() * a.tanh(), "norm": lambda a: a / (a.norm() + 1),
     "products": lambda a: a.prod() * a.cumprod(0), "softmax": lambda a: a.softmax(0) * a, "deviation": lambda a: a.std() * a,
     "normalized": lambda a: F.layer_norm(a, (3,)) * a, "views": lambda a: torch.outer(a, a).t()[1] * a.flip(0), "in place": overwritten,
+    "windows": lambda a: a.unfold(0, 2, 1).prod(1), "memory": lambda a: (2 * a).as_strided((2, 2), (1, 1)).prod(0),
+    "windows in place": overwritten_windows,
     "indices": lambda a: a[[2, 0, 0]] * a.sort().values, "types": lambda a: a.softmax(0, dtype=torch.float64) * a.sum(0, dtype=torch.float64),
 }  # fmt: skip
 
@@ -398,6 +418,8 @@ def test_compositions():
          sum((each * 2).cos() - 2 * each * (each * 2).sin() for each in y))  # fmt: skip
     same(vmap(lambda a, t: jvp(torch.sin, (a,), (t,))[1])(x, x), x * x.cos())
     same(vmap(lambda a: vjp(torch.sin, a)[1](a)[0])(x), x * x.cos())
+    for look in (lambda a: a.unfold(0, 2, 2), lambda a: a.as_strided((2, 2), (2, 1))):
+        same(vmap(lambda a: jvp(look, (a,), (x[1],))[1])(x), x[1].reshape(2, 2).expand(3, 2, 2))  # noqa: B023
     same(jvp(grad(lambda a: (a**3).sum()), (y,), (torch.ones(3),))[1], 6 * y)  # a Hessian-vector product
     same(vmap(lambda v: jvp(grad(lambda a: (a**3).sum()), (y,), (v,))[1])(torch.eye(3)), torch.diag(6 * y))
 

@@ -18,6 +18,7 @@ from .autograd import engine, forward_ad
 from .autograd.captured import as_argument, differentiating
 from .autograd.functional import standard_basis
 from .autograd.grad_mode import _grad, enable_grad
+from .autograd.graph import disable_saved_tensors_hooks
 from .batching.kinds import drop_level, lift
 from .batching.levels import active, levels_of, transforming
 from .batching.vmap import vmap
@@ -48,6 +49,8 @@ def _detached(value: Any) -> Any:
 
 
 _ALWAYS = (True,)
+_NO_HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
+             "case.")  # fmt: skip
 
 
 class _Reverse:
@@ -59,7 +62,7 @@ class _Reverse:
         outside = _grad.get()
         primals, self.spec = flatten(diff_args)
         self.running = [True]
-        with enable_grad():
+        with enable_grad(), disable_saved_tensors_hooks(_NO_HOOKS):
             self.leaves = [_fresh(each if outside else _detached(each)) for each in primals]
             for each in self.leaves:
                 as_argument(each).__dict__["_running"] = self.running

@@ -13,13 +13,14 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import engine
 from .engine import tangents as _open
 from .grad_mode import Mode, _grad, enable_grad, is_inference_mode_enabled
 from .node import Output
-from .saved import saved_outputs, unpack_tensor
+from .saved import SAVE_HOOKS, saved_outputs, unpack_tensor
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -43,7 +44,7 @@ levels = _levels.get  # those that are open in this thread, innermost last
 
 def open_level() -> Level:
     """Open a level inside those that are open."""
-    from ..op import leave_fast_path
+    from ..operands import leave_fast_path
 
     level = Level()
     _levels.set((*levels(), level))
@@ -54,7 +55,7 @@ def open_level() -> Level:
 
 def close_level(level: Level) -> None:
     """Close the innermost level; its tangents are gone."""
-    from ..op import return_to_fast_path
+    from ..operands import return_to_fast_path
 
     *outer, innermost = levels()
     assert innermost is level
@@ -160,12 +161,27 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor) -> None:
         raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this "
                            f"is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
                            f"size {list(tangent.shape)}.")  # fmt: skip
-    _set(tensor, level, tangent)
+    _set(tensor, level, _laid_out_as(tensor, tangent))
 
 
 def _set(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
     tensor.__dict__.setdefault("_tangents", {})[level] = tangent
     level.members.append(weakref.ref(tensor))
+
+
+def _laid_out_as(primal: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent inside the batches of its primal, and with its elements in the same order in memory: views go by both."""
+    from ..batching.kinds import levels_of, lift
+
+    tangent = lift(tangent, levels_of(primal._kind))
+    strides, given = (each._kind.backend.strides(each._array) for each in (primal, tangent))
+    if given == strides:
+        return tangent
+    order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
+    ordered = tangent.permute(order)
+    if ordered.is_contiguous():
+        return tangent
+    return ordered.contiguous().permute([order.index(dim) for dim in range(len(order))])
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
@@ -179,7 +195,7 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     of, found = tensor.__dict__.get("_derived", {}).get(level, (None, None))
     if of is not whole:  # nothing is known, or the base has been written to
         _, record, params, _ = tensor._view
-        found = _seen(record, whole, params)
+        found = _laid_out_as(tensor, _seen(record, whole, params))
         tensor.__dict__.setdefault("_derived", {})[level] = whole, found
         level.members.append(weakref.ref(tensor))
     return found
@@ -187,8 +203,12 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 
 def _seen(view: Op, tangent: Tensor, params: tuple[Any, ...]) -> Any:
     """What a view operation shows of a tangent."""
-    if view.name == "as_strided":  # goes by the memory
-        tangent = tangent.contiguous()
+    if view.name == "as_strided":  # goes by the memory, of which the tangent has less than its primal may have
+        from ..op import OPS
+        from ..ops.memory import Place
+
+        size, stride, offset, _, given = params
+        return OPS["replaced"].function(tangent, given, Place(size, stride, offset), given)
     return view.function(tangent, *params)
 
 
@@ -239,12 +259,13 @@ _DERIVED = object()  # in place of a tangent that a view has from its base
 def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
     """Take the level's tangents away from the tensors while they are computed with; gives those tangents."""
     from .._tensor import Tensor
-    from ..op import leave_fast_path, return_to_fast_path
+    from ..operands import leave_fast_path, return_to_fast_path
 
     found = [tangent_of(each, level) if isinstance(each, Tensor) else None for each in tensors]
     tables = [each.__dict__.setdefault("_tangents", {})
               for each, tangent in zip(tensors, found, strict=True) if tangent is not None]  # fmt: skip
-    held = [(table, table.get(level, _DERIVED)) for table in tables]
+    once = {id(table): table for table in tables}.values()  # a tensor may be given twice
+    held = [(table, table.get(level, _DERIVED)) for table in once]
     hidden = len(levels()) if level is levels()[0] else 0
     for table, _ in held:
         table[level] = None
@@ -257,7 +278,7 @@ def _hidden(tensors: Sequence[Any], level: Level) -> Iterator[list[Any]]:
         if hidden:
             _open["levels"] += hidden
             leave_fast_path()
-        for table, tangent in reversed(held):
+        for table, tangent in held:
             if tangent is _DERIVED:
                 del table[level]
             else:
@@ -315,7 +336,7 @@ def push_forward(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], give
     nothing = [None] * len(results)
     if not op.differentiable or is_inference_mode_enabled() or not any(each._kind.dtype.category >= 2 for each in results):
         return nothing
-    with enable_grad():
+    with enable_grad(), _unseen_by_hooks():
         edge = _record(op, tensors, params, given, results)
         node = edge.node if type(edge) is Output else edge
         weights = [_blank(each) for each in results]
@@ -335,6 +356,18 @@ def push_forward(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], give
     return [next(found) if each._requires_grad else None for each in weights]
 
 
+@contextmanager
+def _unseen_by_hooks() -> Iterator[None]:
+    """Context in which saved-tensor hooks are not shown what this thread saves: it is only there to be differentiated at once."""
+    mine = [each for each in SAVE_HOOKS if each._thread == get_ident()]
+    for each in mine:
+        SAVE_HOOKS.remove(each)
+    try:
+        yield
+    finally:
+        SAVE_HOOKS.extend(mine)
+
+
 def _along_edges(op: Op, given: list[Any]) -> list[Any]:
     """Of the arguments' tangents those for which a node has an edge."""
     if op.variadic:
@@ -345,18 +378,13 @@ def _along_edges(op: Op, given: list[Any]) -> list[Any]:
 def _record(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], given: list[Any], results: list[Any]) -> Any:
     """An edge into a node of this call in which every argument that has a tangent counts as wanting a gradient."""
     from .._tensor import Tensor
-    from ..dispatch import constant_of
+    from ..dispatch import _for_rules
 
-    inputs = []
-    for each, tangent in zip(tensors, given, strict=True):
-        if each is not None and not isinstance(each, Tensor):
-            each = constant_of(each, tensors)
-        elif each is not None and tangent is not None and not each._requires_grad:
-            each = as_leaf(each)
-        inputs.append(each)
     arrays, kinds = [each._array for each in results], tuple(each._kind for each in results)
     if not op.results and not op.many:
         arrays, kinds = arrays[0], kinds[0]
+    inputs = [as_leaf(each) if tangent is not None and not each._requires_grad else each
+              for each, tangent in zip(_for_rules(op, kinds, tensors), given, strict=True)]  # fmt: skip
     made = op.record(arrays, kinds, inputs, params) if op.variadic else op.record(arrays, kinds, *inputs, *params)
     edge = made._node if isinstance(made, Tensor) else next(each._node for each in made if each._node is not None)
     for index, holder in saved_outputs(edge.node if type(edge) is Output else edge):
@@ -386,7 +414,7 @@ def _replace(tensor: Tensor, level: Level, tangent: Tensor) -> None:
     parent, record, params, _ = tensor._view or (None, None, (), True)
     whole = None if record is None else tangent_of(parent, level)
     if record is None or (whole is None and level in tensor.__dict__.get("_tangents", {})):
-        _set(tensor, level, tangent)
+        set_tangent(tensor, level, tangent)
         return
     from ..op import OPS
 

@@ -1,4 +1,4 @@
-"""Operations that are batched by a rule of their own, because it is faster than the array-API forward.
+"""Operations that are batched by a rule of their own: it is faster than the array-API forward, or that one does not do.
 
 A rule takes a ``BatchedBackend`` and gives a kernel.
 """
@@ -10,6 +10,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ..backend import Backend
 from ..devices import device, kind_of
 from ..host import kernel_on_host
 from ..op import OPS
@@ -66,7 +67,24 @@ def _with_leading_dimensions(name: str) -> Callable[[BatchedBackend], Callable[.
     return rule
 
 
+def _of_own_backend(name: str) -> Callable[[BatchedBackend], Callable[..., Any]]:
+    """For an operation that is told the backend of its input: what a derivative passes through it may be in further batches."""
+
+    def rule(backend: BatchedBackend) -> Callable[..., Any]:
+        forward = backend.compiled(name, partial(OPS[name].forward, backend.xp))
+
+        def own(param: Any) -> Any:
+            if isinstance(param, Backend):
+                return backend
+            return tuple(map(own, param)) if type(param) is tuple else param
+
+        return lambda *args: forward(*map(own, args))
+
+    return rule
+
+
 RULES: dict[str, Callable[[BatchedBackend], Callable[..., Any]]] = {
     **{name: _fold_into_first(name) for name in ("convolution", "convolution_transposed")},
     **{name: _with_leading_dimensions(name) for name in ("linalg_ldl_factor_ex", "linalg_ldl_solve")},
+    **{name: _of_own_backend(name) for name in ("as_strided", "unfold", "view_scatter")},
 }

@@ -436,3 +436,14 @@ def test_helpers():
     DefaultDeviceType.set_device_type("cpu")
     assert DefaultDeviceType.get_device_type() == "cpu"
     DefaultDeviceType.set_device_type(None)
+
+
+def test_inside_transforms():
+    cube = lambda a: checkpoint(lambda a: a * a * a, a, use_reentrant=False)  # noqa: E731
+    x = torch.tensor([1.0, 2.0, -3.0])
+    assert torch.equal(torch.func.vmap(cube)(x), x**3)
+    assert torch.equal(torch.func.jvp(cube, (x,), (torch.ones(3),))[1], 3 * x**2)
+    assert torch.equal(torch.func.jacfwd(cube)(x), (3 * x**2).diag())
+    assert torch.equal(torch.func.jacfwd(torch.func.jacfwd(cube))(x)[1], (6 * x).diag()[1:2] * torch.tensor([[0.0], [1], [0]]))
+    with pytest.raises(RuntimeError, match="don't yet support saved tensor hooks"):
+        torch.func.grad(lambda a: cube(a).sum())(x)

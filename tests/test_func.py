@@ -374,12 +374,19 @@ def overwritten_windows(a):
     return b * a
 
 
+def overwritten_memory(a):
+    b = a * a
+    b.as_strided((2,), (2,)).mul_(a[:2])
+    return b * a
+
+
 HIGHER = {
     "power": lambda a: a**3 * a.sum(), "own result": lambda a: a.exp() * a.tanh(), "norm": lambda a: a / (a.norm() + 1),
     "products": lambda a: a.prod() * a.cumprod(0), "softmax": lambda a: a.softmax(0) * a, "deviation": lambda a: a.std() * a,
     "normalized": lambda a: F.layer_norm(a, (3,)) * a, "views": lambda a: torch.outer(a, a).t()[1] * a.flip(0), "in place": overwritten,
     "windows": lambda a: a.unfold(0, 2, 1).prod(1), "memory": lambda a: (2 * a).as_strided((2, 2), (1, 1)).prod(0),
-    "windows in place": overwritten_windows,
+    "windows in place": overwritten_windows, "memory in place": overwritten_memory,
+    "spectra": lambda a: torch.fft.irfft(a * a) * torch.fft.hfft(a), "wider": lambda a: (a.to(torch.complex128) * a).real,
     "indices": lambda a: a[[2, 0, 0]] * a.sort().values, "types": lambda a: a.softmax(0, dtype=torch.float64) * a.sum(0, dtype=torch.float64),
 }  # fmt: skip
 
@@ -558,3 +565,29 @@ def test_rearrange():
     same(rearrange(batch, "b ... w -> w b ..."), batch.permute(3, 0, 1, 2))
     with pytest.raises(ValueError):
         rearrange(batch, "a b -> b a")
+
+
+def test_gradients_of_writes_to_memory():
+    """Where the tensor whose memory is written to is transposed, or begins further on, or its gradient is a part of another."""
+    weights = torch.arange(6.0).reshape(2, 3) + 1
+    a = torch.ones(2, requires_grad=True)
+    b = torch.zeros(2, 3)
+    b.t().as_strided((2,), (1,), 1).copy_(a)
+    same(b, torch.tensor([[0.0, 1, 1], [0, 0, 0]]))
+    same(torch.autograd.grad((b * weights).sum(), a)[0], weights[0, 1:])
+    b = torch.zeros(2, 3)
+    b[1:].as_strided((2,), (2,), 3).copy_(a)
+    same(torch.autograd.grad((torch.cat([torch.zeros(1, 3), b]) * torch.arange(9.0).reshape(3, 3)).sum(), a)[0], torch.tensor([6.0, 8]))
+    c = torch.ones(2, 3, requires_grad=True)
+    b = c * 1
+    b.t().as_strided((2,), (1,)).mul_(torch.tensor([10.0, 100]))
+    same(torch.autograd.grad(b.sum(), c)[0], torch.tensor([[10.0, 100, 1], [1, 1, 1]]))
+
+
+def test_second_derivatives_of_writes_to_a_squeezed_view():
+    def doubled(a):
+        b = a * a
+        b.squeeze(0).mul_(2)
+        return (b**2).sum()
+
+    same(torch.autograd.functional.hessian(doubled, y[None]).reshape(3, 3), torch.diag(48 * y**2))

@@ -203,13 +203,10 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 
 def _seen(view: Op, tangent: Tensor, params: tuple[Any, ...]) -> Any:
     """What a view operation shows of a tangent."""
-    if view.name == "as_strided":  # goes by the memory, of which the tangent has less than its primal may have
-        from ..op import OPS
-        from ..ops.memory import Place
+    from ..op import RECORDED
+    from ..ops.views import seen_of
 
-        size, stride, offset, _, given = params
-        return OPS["replaced"].function(tangent, given, Place(size, stride, offset), given)
-    return view.function(tangent, *params)
+    return seen_of(RECORDED, tangent, view.name, params)
 
 
 def primal_of(tensor: Tensor, level: Level) -> Tensor:

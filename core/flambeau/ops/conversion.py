@@ -49,8 +49,8 @@ def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = 
             kind = given.to(kind.dtype)
     if given is kind:
         return shown_as(input.clone(), "ToCopyBackward0") if copy else input
-    if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING:
-        return forward_ad.along(lambda each: _in_kind(each, kind, non_blocking), input)
+    if tangents["levels"] and kind.dtype.category >= dtypes.FLOATING and forward_ad.innermost_level([input]) is not None:
+        return forward_ad.along(lambda each: to_kind(each, kind, non_blocking=non_blocking), input)
     return _in_kind(input, kind, non_blocking)
 
 

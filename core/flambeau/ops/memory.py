@@ -60,7 +60,7 @@ def _strided_forward(xp: Any, input: Any, /, size: Any, stride: Any, offset: Any
     return backend.as_strided(backend.root(input)[0], size, stride, offset)
 
 
-def _replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given: Place) -> Any:
+def replaced_forward(xp: Any, input: Any, /, source: Place, target: Place, given: Place) -> Any:
     from .indexing import _sum_at
 
     start = min(source.offset, target.offset)
@@ -84,7 +84,7 @@ _strided = op(
     input=lambda F, g, size, stride, offset, given: F.replaced(g, Place(size, stride, offset), given, given),
 )  # fmt: skip
 op(
-    "replaced", _replaced_forward, public=False, method=False, out=False,
+    "replaced", replaced_forward, public=False, method=False, out=False,
     doc="""What is at ``target`` once each element has been added to a memory of zeros at its place in ``source``.
 
     Elements of ``given``, the tensor that ``as_strided`` was called on, share what is at a place that several of them are at.

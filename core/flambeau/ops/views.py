@@ -633,7 +633,16 @@ def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...
     return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), seen, xp.reshape(value, (-1,))), input.shape)
 
 
-_PARTS: dict[str, Any] = {  # views of parts of the elements
+def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset: int, backend: Any, given: Any) -> Any:
+    from .memory import Place, replaced_forward
+
+    shown = Place(size, stride, offset)
+    written = replaced_forward(xp, xp.ones(size, dtype=input.dtype), shown, given, shown) != 0
+    return xp.where(written, replaced_forward(xp, value, shown, given, shown), input)
+
+
+_PARTS: dict[str, Any] = {  # views that show parts of the elements, or go by the memory
+    "as_strided": _put_strided,
     "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
     "imag": lambda xp, input, value: xp.real(input) + value * 1j,
     "conj_view": lambda xp, input, value: xp.conj(value),
@@ -659,8 +668,20 @@ view_scatter = op(
     method=False, out=False, backward_name="CopySlices",
     doc="``input`` with what the view operation ``view`` shows of it replaced by ``value``.",
     input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
-    value=lambda F, g, view, params: getattr(F, view)(F.contiguous(g) if view == "as_strided" else g, *params),
+    value=lambda F, g, view, params: seen_of(F, g, view, params),
 )  # fmt: skip
+
+
+def seen_of(F: Any, given: Any, view: str, params: tuple[Any, ...]) -> Any:
+    """What a view operation shows of a gradient or tangent, which need not lie in memory as what the view was taken of."""
+    from ..op import OPS, RECORDED
+    from .memory import Place
+
+    if view != "as_strided":
+        return (OPS[view].function if F is RECORDED else getattr(F, view))(given, *params)
+
+    size, stride, offset, _, source = params
+    return F.replaced(given, source, Place(size, stride, offset), source)
 
 
 @composite

@@ -23,14 +23,23 @@ class CheckpointError(RuntimeError):
 class _SaveInputs(torch.autograd.Function):
     """Saves tensors as an operation would, so that the hooks of an outer checkpoint apply to them."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, anchor: torch.Tensor, *tensors: torch.Tensor) -> torch.Tensor:
-        ctx.save_for_backward(*tensors)
+    def forward(anchor: torch.Tensor, *tensors: torch.Tensor) -> torch.Tensor:
         return anchor.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: torch.Tensor) -> None:
+        ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         raise AssertionError("nothing depends on what this returns")
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        """What this returns has no tangent."""
 
 
 class Recomputation:

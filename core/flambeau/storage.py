@@ -124,7 +124,7 @@ def _how(view: Tensor) -> tuple[Tensor, str, tuple[Any, ...], int | None]:
 
 def _put_back(tensor: Tensor, array: Any) -> Tensor:
     """Write a tensor's new array into what it shares memory with, and so on up to the root."""
-    from .ops.views import put_view
+    from .ops.view_writes import put_view
 
     tensor._array = array
     source = tensor.__dict__.get("_shares")

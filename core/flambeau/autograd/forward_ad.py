@@ -204,7 +204,7 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 def _seen(view: Op, tangent: Tensor, params: tuple[Any, ...]) -> Any:
     """What a view operation shows of a tangent."""
     from ..op import RECORDED
-    from ..ops.views import seen_of
+    from ..ops.view_writes import seen_of
 
     return seen_of(RECORDED, tangent, view.name, params)
 

@@ -48,6 +48,7 @@ from . import (  # noqa: F401
     softmax,
     sorting,
     statistics,
+    view_writes,
     views,
     windows,
 )

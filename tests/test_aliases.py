@@ -230,3 +230,96 @@ def test_the_faces_of_flambeau(face, real):
         assert {face}.__spec__.name == {face}.__name__ == {real!r}
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "same"),
+    [
+        ("from torch.utils.data._utils.collate import default_collate as x", "torch.utils.data.default_collate"),
+        ("import torch; x = torch.utils.data._utils.collate.default_collate", "torch.utils.data.default_collate"),
+        ("from torch.utils.data._utils.worker import get_worker_info as x", "torch.utils.data.get_worker_info"),
+        ("from torch.functional import einsum as x", "torch.einsum"),
+        ("from torch.nn.modules.module import _IncompatibleKeys as x", "type(torch.nn.Module().load_state_dict({}))"),
+        ("from torch.nn.init import _no_grad_trunc_normal_ as x", "torch.nn.init.trunc_normal_"),
+        ("from torch.nn.init import _no_grad_fill_ as x", "torch.nn.init.constant_"),
+        ("from torch.cuda.amp.grad_scaler import GradScaler as x", "torch.cuda.amp.GradScaler"),
+        ("from torch.cuda.amp.autocast_mode import autocast as x", "torch.cuda.amp.autocast"),
+        ("import torch; x = torch.return_types.max", "type(torch.ones(2, 2).max(0))"),
+        ("import torch; x = torch.return_types.linalg_eigh", "type(torch.linalg.eigh(torch.eye(2)))"),
+        ("import torch; x = torch.return_types.topk", "type(torch.ones(2).topk(1))"),
+        ("from torch.return_types import sort as x", "type(torch.ones(2).sort())"),
+    ],
+)
+def test_names_that_programs_import_from_elsewhere(statement, same):
+    code = f"import flambeau; flambeau.install_as_torch()\n{statement}\nimport torch\nassert x is {same}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_results_of_one_operation_are_of_one_type():
+    import flambeau as torch
+
+    x = torch.ones(3)
+    assert type(torch.aminmax(x)) is type(torch.aminmax(x)) is torch.return_types.aminmax
+    assert pickle.loads(pickle.dumps(x.sort())).values.tolist() == [1, 1, 1]
+    with pytest.raises(AttributeError, match="has no attribute 'add'"):
+        torch.return_types.add
+
+
+def test_trees():
+    from flambeau.utils import _pytree as pytree
+
+    tree = {"a": (1, [2.5]), "b": None}
+    leaves, spec = pytree.tree_flatten(tree)
+    assert leaves == [1, 2.5, None] == pytree.tree_leaves(tree) and spec == pytree.tree_structure(tree)
+    assert pytree.tree_unflatten(iter(leaves), spec) == tree
+    with pytest.raises(ValueError, match="`leaves` has length 2 but the spec refers to a pytree that holds 3 items"):
+        pytree.tree_unflatten([1, 2], spec)
+    assert pytree.tree_map(lambda x, y: (x, y), [1, (2,)], [[3], (4,)]) == [(1, [3]), ((2, 4),)]
+    assert pytree.tree_map(len, [(1, 2), ["abc"]], is_leaf=lambda x: isinstance(x, tuple)) == [2, [3]]
+    assert pytree.tree_map_only(float, lambda x: -x, tree) == {"a": (1, [-2.5]), "b": None}
+    assert pytree.tree_map_only(lambda x: x is None, lambda x: 0, tree) == {"a": (1, [2.5]), "b": 0}
+    assert pytree.tree_any(lambda x: x is None, tree) and not pytree.tree_all(lambda x: x is None, tree)
+    for other in ([1, [2]], [1], [1, (2, 3)]):
+        with pytest.raises(ValueError, match="mismatch"):
+            pytree.tree_map(max, [1, (2,)], other)
+    with pytest.raises(ValueError, match="Node keys mismatch"):
+        pytree.tree_map(max, {"a": 1}, {"b": 1})
+
+
+def test_helpers_from_insides():
+    from flambeau.nn.modules.utils import consume_prefix_in_state_dict_if_present
+    from flambeau.nn.utils.stateless import functional_call
+
+    import flambeau as torch
+    from flambeau._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+    tensors = [torch.arange(4.0).reshape(2, 2), torch.tensor(7.0), torch.zeros(0)]
+    flat = _flatten_dense_tensors(tensors)
+    assert flat.tolist() == [0, 1, 2, 3, 7]
+    parts = _unflatten_dense_tensors(flat, tensors)
+    assert [each.tolist() for each in parts] == [each.tolist() for each in tensors]
+    flat.zero_()
+    assert parts[0].sum() == 0
+
+    torch._assert(torch.tensor(True), "fine")
+    with pytest.raises(AssertionError, match="not fine"):
+        torch._assert(False, "not fine")
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    state = torch.nn.DataParallel(model).state_dict()
+    consume_prefix_in_state_dict_if_present(state, "module.")
+    assert list(state) == ["0.weight", "0.bias"] and state._metadata == model.state_dict()._metadata
+    with pytest.warns(FutureWarning, match="Please use `torch.func.functional_call`"):
+        made = functional_call(model, {"0.weight": torch.ones(1, 2), "0.bias": torch.ones(1)}, torch.ones(2))
+    assert made.tolist() == [3]
+
+
+def test_what_there_is_and_what_not():
+    from flambeau.nn import common_types
+
+    import flambeau as torch
+
+    assert not torch.compiler.is_compiling() and not torch.xpu.is_available() and not torch.mps.device_count()
+    assert torch.compiler.disable(len) is torch.compiler.disable(recursive=False)(len) is len
+    assert "backend:" in torch.__config__.show() and "get_num_threads() : " in torch.__config__.parallel_info()
+    assert common_types._size_2_t == int | tuple[int, int] and common_types._ratio_any_t == float | tuple[float, ...]

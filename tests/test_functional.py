@@ -565,7 +565,7 @@ def test_grouped_queries_share_keys_and_values():
 def test_what_attention_refuses():
     q = normal(2, 6, 3, 4)
     with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal=True"):
-        F.scaled_dot_product_attention(q, q, q, torch.ones(3, 3, dtype=torch.bool), is_causal=True)
+        F.scaled_dot_product_attention(q[0], q[0], q[0], torch.ones(3, 3, dtype=torch.bool), is_causal=True)
     with pytest.raises(RuntimeError, match="same dtype, but got query.dtype: torch.float64 key.dtype: torch.float32"):
         F.scaled_dot_product_attention(q, q.float(), q)
     with pytest.raises(RuntimeError, match="must divide the number of heads in query, but got 4 and 4 for 6"):

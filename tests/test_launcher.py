@@ -336,3 +336,20 @@ def test_bad_command_line(args):
     result = run(*LAUNCHER, *args)
     assert result.returncode == 2
     assert args[0] in result.stderr and "usage: python -m flambeau" in result.stderr
+
+
+def test_libraries_switches_are_modules(folder):
+    folder({"prog.py": """
+        import torch
+        import torch.backends.cudnn as cudnn
+        import torch.backends.mps, torch.backends.mkl, torch.backends.openmp, torch.backends.cuda, torch.backends.cpu
+        from torch.backends import cudnn as again
+
+        cudnn.benchmark = True
+        cudnn.deterministic = True
+        print(torch.backends.cudnn.benchmark, again is cudnn is torch.backends.cudnn)
+        with torch.backends.cudnn.flags(enabled=False):
+            print(cudnn.enabled, cudnn.benchmark, torch.backends.mps.is_available())
+        print(cudnn.enabled, cudnn.benchmark, cudnn.deterministic)
+    """})
+    assert flambeau("prog.py") == "True True\nFalse False False\nTrue True True\n"

@@ -634,3 +634,31 @@ def test_removing_the_last_hook_restores_the_short_call():
     assert layer(1) == 2 and layer._has_hooks
     handle.remove()
     assert layer(1) == 1 and not layer._has_hooks
+
+
+def test_tensors_of_an_own_class_are_parameters():
+    class Tagged(torch.Tensor):
+        pass
+
+    values = torch.ones(2).as_subclass(Tagged)
+    weight = nn.Parameter(values)
+    assert type(weight) is Tagged and isinstance(weight, nn.Parameter) and not isinstance(values, nn.Parameter)
+    assert weight.requires_grad and weight.is_leaf and weight.data_ptr() == values.data_ptr() and not values.requires_grad
+    assert not nn.Parameter(values, requires_grad=False).requires_grad
+    module = nn.Module()
+    module.weight = weight
+    assert next(iter(module.parameters())) is weight and type(module.double().weight) is Tagged
+    (weight * 3).sum().backward()
+    torch.optim.SGD(module.parameters(), lr=1.0).step()
+    assert weight.tolist() == [-2, -2]
+
+
+def test_subclasses_of_parameter_hold_plain_tensors_only():
+    class Mine(nn.Parameter):
+        pass
+
+    mine = Mine(torch.ones(1))
+    assert type(mine) is Mine and isinstance(mine, nn.Parameter)
+    assert not isinstance(nn.Parameter(torch.ones(1)), Mine) and type(nn.Parameter(nn.Parameter(torch.ones(1)))) is nn.Parameter
+    with pytest.raises(RuntimeError, match="instance of type Mine requires that detach"):
+        nn.Parameter(mine)

@@ -788,3 +788,13 @@ def test_optimizers_do_not_warn():
             params = weights((2, 2))
             set_grads(params, 0)
             cls(params, **options).step()
+
+
+def test_a_wrapper_need_not_be_initialized():
+    class Lookahead(optim.Optimizer):
+        def __init__(self, inner):
+            self.inner = inner
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+    assert Lookahead(optim.SGD(weights((2,)), lr=0.5)).step(lambda: 7) == 7

@@ -279,3 +279,42 @@ def test_packing_errors(lengths, message):
     with pytest.raises(RuntimeError) as caught:
         rnn_utils.pack_padded_sequence(torch.ones(3, 2), lengths)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("layer", "kinds"),
+    [
+        (nn.LSTM(1, 2), ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"]),
+        (nn.LSTM(1, 2, proj_size=1, bias=False), ["weight_ih_l0", "weight_hh_l0", "weight_hr_l0"]),
+        (nn.GRU(1, 2, 2, bias=False, bidirectional=True),
+         [f"weight_{part}_l{index}{suffix}" for index in range(2) for suffix in ("", "_reverse") for part in ("ih", "hh")]),
+    ],
+)  # fmt: skip
+def test_flat_weights(layer, kinds):
+    assert layer._flat_weights_names == kinds
+    assert [each is getattr(layer, name) for each, name in zip(layer._flat_weights, kinds, strict=True)] == [True] * len(kinds)
+    assert layer.double()._flat_weights[0].dtype == torch.float64
+
+
+def test_weights_dropped_out_before_each_call():
+    layer, x = nn.LSTM(2, 3), torch.tensor(floats(4, 2))
+    raw = layer.weight_hh_l0
+    del layer._parameters["weight_hh_l0"]
+    assert layer._flat_weights[1] is None
+    layer.weight_hh_l0 = torch.zeros(12, 3)
+    assert layer._flat_weights[1] is layer.weight_hh_l0
+    without = layer(x)[0]
+    layer._flat_weights = [raw * 2 if name == "weight_hh_l0" else getattr(layer, name) for name in layer._flat_weights_names]
+    assert layer.weight_hh_l0.tolist() == (raw * 2).tolist()
+    assert not torch.allclose(layer(x)[0], without)
+
+
+def test_state_of_an_lstm_cell_is_two_tensors():
+    cell, x = nn.LSTMCell(2, 2), torch.ones(1, 2)
+    with pytest.raises(TypeError, match=r"lstm_cell\(\): argument 'hx' \(position 2\) must be tuple of Tensors, not Tensor"):
+        cell(x, x)
+    with pytest.raises(RuntimeError, match="lstm_cell expects two hidden states"):
+        cell(x, (x,))
+    with pytest.raises(ValueError, match=r"Expected hx\[0\] to be 1D or 2D, got 0D"):
+        cell(x, torch.ones(2))
+    assert [each.tolist() for each in cell(x, [x, x])] == [each.tolist() for each in cell(x, (x, x))]

@@ -256,3 +256,31 @@ def test_ways_of_attention_can_be_chosen():
     assert switches.flash_sdp_enabled()
     with pytest.raises(AssertionError, match="got tuple"), sdpa_kernel((SDPBackend.MATH,)):
         pass
+
+
+@pytest.mark.parametrize("mask", [floats(3, 3), floats(3, 3) > -1, floats(2, 1, 3, 3)])
+def test_a_batch_of_heads_may_have_a_mask_and_be_causal(mask):
+    q, k, v = (torch.tensor(floats(2, 2, 3, 4), requires_grad=True) for _ in range(3))
+    attend = nn.functional.scaled_dot_product_attention
+    future = ~np.tri(3, dtype=bool)
+    added = np.where(mask, 0, -np.inf) if mask.dtype == bool else mask
+    scores = array(q @ k.mT) / 2 + np.where(future, -np.inf, added)
+    scores[..., 0, 0] = np.where(np.isinf(scores[..., 0, 0]), 0, scores[..., 0, 0])  # where nothing else takes part
+    expected = softmax(scores) @ array(v)
+    first_takes_part = np.isfinite(np.broadcast_to(added, scores.shape)[..., 0, 0])
+    made = array(attend(q, k, v, torch.tensor(mask), is_causal=True))
+    np.testing.assert_allclose(made[..., 1:, :], expected[..., 1:, :], **CLOSE)
+    np.testing.assert_allclose(made[..., 0, :], np.where(first_takes_part[..., None], expected[..., 0, :], 0), **CLOSE)
+
+
+def test_where_a_mask_and_being_causal_exclude_each_other():
+    q, mask = torch.ones(1, 2, 3, 4), torch.zeros(3, 3)
+    attend = nn.functional.scaled_dot_product_attention
+    for call in (
+        lambda: attend(q[0], q[0], q[0], mask, is_causal=True),
+        lambda: attend(q, q, q, mask, dropout_p=0.5, is_causal=True),
+        lambda: attend(q, q, q, mask.requires_grad_(), is_causal=True),
+        lambda: attend(q, q, torch.ones(1, 2, 3, 5), mask.detach(), is_causal=True),
+    ):
+        with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal=True"):
+            call()

@@ -15,6 +15,7 @@ from typing import Any as _Any
 
 from . import _tensor, aliases, backend, dtypes, op, ops, overrides, settings, version
 from ._tensor import Tensor
+from ._utils import _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .autograd import forward_ad as _forward_ad
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -96,6 +97,7 @@ _FACES = {
     "hub": "flambeau_nnlib.hub",
     "legacy": "flambeau_nnlib.legacy",
     "utils.data": "flambeau_nnlib.data",
+    "utils.data._utils": "flambeau_nnlib.data",
     "utils.checkpoint": "flambeau_nnlib.checkpoint",
     "utils.model_zoo": "flambeau_nnlib.model_zoo",
     "utils.ffi": "flambeau_nnlib.ffi",
@@ -150,6 +152,6 @@ def __getattr__(name: str) -> _Any:
         value = getattr(import_module(f"flambeau.{_LATE[name]}"), name)
         globals()[name] = value
         return value
-    if not name.startswith("__") and find_spec(f"flambeau.{name}") is not None:
+    if (name == "__config__" or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")

@@ -11,11 +11,18 @@ from .overrides import _disabled_torch_function_impl
 __all__ = ["Buffer", "Parameter"]
 
 
-class Parameter(Tensor):
+class _ParameterMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Parameter and isinstance(instance, Tensor) and instance.__dict__.get("_is_param", False):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that is a parameter of the Module it is assigned to.
 
     Args:
-        data: the values; memory is shared.
+        data: the values; memory is shared.  A tensor of a class of its own stays one, and is a parameter all the same.
         requires_grad: whether it wants a gradient.
 
     >>> import flambeau as torch
@@ -34,6 +41,8 @@ class Parameter(Tensor):
             data = empty(0)
         if requires_grad and data._kind.dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        if type(data) not in (Tensor, Parameter):
+            return _marked(data, requires_grad)
         made = data.data._as(cls)
         made._view = None
         made.requires_grad = requires_grad
@@ -53,6 +62,19 @@ class Parameter(Tensor):
         from .serialization import reduce_parameter
 
         return reduce_parameter(self)
+
+
+def _marked(data: Tensor, requires_grad: bool) -> Tensor:
+    """A tensor of a class of its own as a parameter."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        name = type(data).__name__
+        raise RuntimeError(f"Creating a Parameter from an instance of type {name} requires that detach() returns an instance of "
+                           f"the same type, but return type {type(made).__name__} was found instead. To use the type as a "
+                           "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+                           "implementation.")
+    made.__dict__["_is_param"] = True
+    return made
 
 
 class _BufferMeta(type):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 __all__ = ["filled", "make"]
 
 
-def make(name: str, fields: Sequence[str]) -> Any:
-    """The class ``torch.return_types.name``; constructed from an iterable of its fields' values."""
+@cache
+def make(name: str, fields: tuple[str, ...]) -> Any:
+    """The one class ``torch.return_types.name``; constructed from an iterable of its fields' values."""
     base: Any = namedtuple(name, fields)  # type: ignore[misc]  # fields are not known statically
 
     def __new__(cls: Any, values: Iterable[Any]) -> Any:
@@ -21,7 +24,7 @@ def make(name: str, fields: Sequence[str]) -> Any:
         return f"torch.return_types.{name}(\n{parts})"
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
-        return _rebuild, (name, tuple(fields), tuple(self))
+        return _rebuild, (name, fields, tuple(self))
 
     members = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
     made = type(name, (base,), {**members, "__module__": "flambeau.return_types"})
@@ -36,5 +39,18 @@ def filled(results: type, out: Iterable[Any]) -> Any:
 
 
 def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
-    found = globals().get(name) or make(name, fields)
-    return found(values)
+    return make(name, fields)(values)
+
+
+def __getattr__(name: str) -> Any:
+    """The classes that no operation has needed yet."""
+    from .op import OPS, result_type
+
+    if name.startswith("linalg_"):
+        import_module("flambeau.linalg")
+    record = OPS.get(f"{name}_dim") or OPS.get(name)
+    if record is not None and record.results:
+        return result_type(record)
+    if name in globals():
+        return globals()[name]
+    raise AttributeError(f"module 'flambeau.return_types' has no attribute '{name}'")

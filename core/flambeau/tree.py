@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Spec", "broadcast_prefix", "flatten", "tree_map", "unflatten"]
+__all__ = ["Spec", "broadcast_prefix", "count", "flatten", "flatten_up_to", "tree_map", "unflatten"]
 
 
 class Spec(NamedTuple):
@@ -51,19 +51,19 @@ def _parts(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     return None
 
 
-def flatten(tree: Any) -> tuple[list[Any], Spec]:
-    """The leaves of a tree, in order, and its structure.
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Spec]:
+    """The leaves of a tree, in order, and its structure; what ``is_leaf`` says so of is not looked into.
 
     >>> flatten({"a": (1, 2), "b": 3})[0]
     [1, 2, 3]
     """
-    parts = _parts(tree)
+    parts = None if is_leaf is not None and is_leaf(tree) else _parts(tree)
     if parts is None:
         return [tree], LEAF
     leaves: list[Any] = []
     children = []
     for each in parts[1]:
-        found, spec = flatten(each)
+        found, spec = flatten(each, is_leaf)
         leaves += found
         children.append(spec)
     return leaves, Spec(type(tree), parts[0], tuple(children))
@@ -96,7 +96,7 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
         return [prefix] if _parts(prefix) is None else None
     parts = _parts(prefix)
     if parts is None:
-        return [prefix] * _count(spec)
+        return [prefix] * count(spec)
     if type(prefix) is not spec.type or parts[0] != spec.keys or len(parts[1]) != len(spec.children):
         return None
     found: list[Any] = []
@@ -108,5 +108,22 @@ def broadcast_prefix(prefix: Any, spec: Spec) -> list[Any] | None:
     return found
 
 
-def _count(spec: Spec) -> int:
-    return 1 if spec.type is None else sum(map(_count, spec.children))
+def flatten_up_to(tree: Any, spec: Spec) -> list[Any]:
+    """What a tree has where one of structure ``spec`` has its leaves; ValueError where it has not that structure."""
+    if spec.type is None:
+        return [tree]
+    parts = _parts(tree)
+    if parts is None or type(tree) is not spec.type:
+        raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {type(tree)!r}.")
+    keys, children = parts
+    if len(children) != len(spec.children):
+        raise ValueError(f"Node arity mismatch; expected {len(spec.children)}, but got {len(children)}.")
+    if set(keys) != set(spec.keys):
+        raise ValueError(f"Node keys mismatch; expected {list(spec.keys)}, but got {list(keys)}.")
+    children = [tree[key] for key in spec.keys] or children
+    return [leaf for child, below in zip(children, spec.children, strict=True) for leaf in flatten_up_to(child, below)]
+
+
+def count(spec: Spec) -> int:
+    """How many leaves there are."""
+    return 1 if spec.type is None else sum(map(count, spec.children))

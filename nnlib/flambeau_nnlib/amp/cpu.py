@@ -5,7 +5,7 @@ from __future__ import annotations
 import flambeau as torch
 
 from . import autocast_mode, grad_scaler
-from .cuda import deprecate
+from .cuda.common import deprecate
 
 __all__ = ["GradScaler", "autocast"]
 

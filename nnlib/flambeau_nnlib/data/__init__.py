@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (
     ChainDataset,
@@ -22,6 +24,8 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
+_utils = sys.modules[__name__]  # where PyTorch keeps collate and worker, and programs look for them
 
 __all__ = [
     "BatchSampler",

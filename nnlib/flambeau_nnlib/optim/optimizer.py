@@ -99,7 +99,7 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._create_hook_tables()
+        self._allow_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
@@ -115,12 +115,11 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+    def _allow_hooks(self) -> None:
+        """Wrap the class's ``step``, and make the tables: here, as a wrapper of an optimizer may never call ``__init__``."""
+        cls = type(self)
         if not hasattr(cls.step, "hooked"):
             cls.step = cls.profile_hook_step(cls.step)  # type: ignore[method-assign]
-
-    def _create_hook_tables(self) -> None:
         for event in ("step", "state_dict", "load_state_dict"):
             for when in ("pre", "post"):
                 self.__dict__.setdefault(f"_optimizer_{event}_{when}_hooks", OrderedDict())
@@ -131,7 +130,7 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what `__getstate__` or a checkpoint gave."""
         self.__dict__.update(state)
-        self._create_hook_tables()
+        self._allow_hooks()
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
@@ -170,7 +169,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a ``step`` in the registered hooks, as is done for every subclass that defines one."""
+        """Wrap a ``step`` in the registered hooks, as is done for every class that has instances."""
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -32,8 +32,8 @@ def scaled_dot_product_attention(
 
     Shapes: query ``(*, L, E)``, key ``(*, S, E)``, value ``(*, S, V)``, attn_mask broadcastable to ``(*, L, S)``, bool (True
     takes part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal``
-    lets no position see later ones, and takes no mask beside it; ``enable_gqa`` repeats heads of key and value to as many as
-    query has.
+    lets no position see later ones, and takes a mask beside it only on the CPU, for heads of one size in a batch, without
+    dropout; ``enable_gqa`` repeats heads of key and value to as many as query has.
 
     >>> import flambeau as torch
     >>> q = torch.ones(1, 2, 4)
@@ -42,7 +42,9 @@ def scaled_dot_product_attention(
     """
     require_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
     dropout_p = as_float("scaled_dot_product_attention", "dropout_p", dropout_p)
-    _check_attention(query, key, value, attn_mask, is_causal)
+    _check_attention(query, key, value, attn_mask)
+    if is_causal and attn_mask is not None and not (query.is_cpu and _is_one_operation(query, key, value, attn_mask, dropout_p)):
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     fuses = torch.backends.cuda.cudnn_sdp_enabled() and has_fused_attention(query, key, value)
     if fuses and attn_mask is None and not dropout_p:
@@ -50,7 +52,7 @@ def scaled_dot_product_attention(
     plain = not (attn_mask is not None or is_causal or dropout_p or enable_gqa)
     if plain and learns_nothing(query, key, value) and _fit(query.shape, key.shape, value.shape):
         return attention(query, key, value, scale)
-    dtype, given = query.dtype, (query, key, value)
+    dtype, given = query.dtype, (query, key, value, attn_mask)
     if dtype in (torch.float16, torch.bfloat16):  # too coarse for scores
         query, key, value = query.float(), key.float(), value.float()
         attn_mask = attn_mask if attn_mask is None or attn_mask.dtype is torch.bool else attn_mask.float()
@@ -60,21 +62,30 @@ def scaled_dot_product_attention(
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
-        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
+        attn_mask = _causal(attn_mask, torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril())
     if attn_mask is None:
         weights = scores.softmax(-1)
     else:
         weights = _masked_softmax(scores, attn_mask)
     made = ((torch.dropout(weights, dropout_p, True) if dropout_p > 0 else weights) @ value).to(dtype)
-    if dropout_p or (attn_mask is not None and attn_mask.requires_grad) or not _are_one_operation(*given):
+    if not _is_one_operation(*given, dropout_p):
         return made
-    return gathered(made, "ScaledDotProductFlashAttentionForCpuBackward0", given)
+    return gathered(made, "ScaledDotProductFlashAttentionForCpuBackward0", given[:3])
 
 
-def _are_one_operation(query: Tensor, key: Tensor, value: Tensor) -> bool:
+def _is_one_operation(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
     """Whether PyTorch computes the attention of these in one operation."""
+    if dropout_p or (mask is not None and mask.requires_grad):
+        return False
     one_size = query.shape[-1] == key.shape[-1] == value.shape[-1]
     return query.dim() == key.dim() == value.dim() == 4 and one_size and 0 not in (*query.shape, *key.shape)
+
+
+def _causal(mask: Tensor | None, past: Tensor) -> Tensor:
+    """A mask that also leaves out all that is not in the past."""
+    if mask is None:
+        return past
+    return mask & past if mask.dtype is torch.bool else mask.masked_fill(~past, -math.inf)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -84,15 +95,13 @@ def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.softmax(-1).masked_fill(nothing, 0.0)
 
 
-def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")  # fmt: skip
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} "
                            f"key.dtype: {key.dtype} and value.dtype: {value.dtype} instead.")
-    if is_causal and mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if mask is not None and mask.dtype not in (torch.bool, torch.float32, query.dtype):
         raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                            f"{mask.dtype} and  query.dtype: {query.dtype} instead.")  # fmt: skip

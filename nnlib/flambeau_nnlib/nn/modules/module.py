@@ -25,6 +25,7 @@ from .hooks import (
     register_module_parameter_registration_hook,
 )
 from .state_dict import Stateful
+from .state_dict import _IncompatibleKeys as _IncompatibleKeys
 
 __all__ = [
     "Module",

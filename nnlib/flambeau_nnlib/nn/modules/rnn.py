@@ -188,6 +188,21 @@ class RNNBase(Module):
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Tensor | None]:
+        """What the weights are now, in a new list; None for one that was deleted.  Programs that drop out weights ask for it."""
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Tensor | None]) -> None:
+        for name, before, weight in zip(self._flat_weights_names, self._flat_weights, weights, strict=True):
+            if weight is not before:
+                setattr(self, name, weight)
+
     def reset_parameters(self) -> None:
         """Draw new initial values from U(-k, k) with k = 1 / sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size)
@@ -195,9 +210,8 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def __getstate__(self) -> dict[str, Any]:
-        names = [name for layer in self._all_weights for name in layer]
-        weights = [getattr(self, name) for name in names]
-        return super().__getstate__() | {"_flat_weights_names": names, "_flat_weights": weights}  # for PyTorch to read
+        flat = {"_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
+        return super().__getstate__() | flat  # for PyTorch to read
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({name: value for name, value in state.items() if not name.startswith("_flat_weight")})
@@ -498,13 +512,13 @@ class RNNCellBase(Module):
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for part, part_name in zip(state or (), state_names, strict=False):
+        for part, part_name in zip(() if state is None else state, state_names, strict=False):
             if part.dim() not in (1, 2):
                 raise ValueError(f"{name}: Expected {part_name} to be 1D or 2D, got {part.dim()}D instead")
         is_batched = input.dim() == 2
         if not is_batched:
             input = input.unsqueeze(0)
-            state = state and tuple(part.unsqueeze(0) for part in state)
+            state = None if state is None else tuple(part.unsqueeze(0) for part in state)
         if state is None:
             zeros = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
             state = (zeros,) * len(state_names)
@@ -586,6 +600,13 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         return self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
+
+    def _check_sizes(self, input: Tensor, state: State) -> None:
+        if isinstance(state, Tensor):
+            raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
+        if len(state) != 2:
+            raise RuntimeError("lstm_cell expects two hidden states")
+        super()._check_sizes(input, state)
 
 
 class GRUCell(RNNCellBase):

@@ -1,9 +1,11 @@
-"""Arguments given once for all dimensions."""
+"""Arguments given once for all dimensions, and keys of a ``state_dict`` with a prefix."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple]:
@@ -25,3 +27,18 @@ _quadruple = _ntuple(4, "_quadruple")
 def _reverse_repeat_tuple(values: tuple, n: int) -> tuple:
     """`values` from last to first, each n times: the order in which `F.pad` takes the padding of each side."""
     return tuple(value for value in reversed(values) for _ in range(n))
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the keys of a `state_dict`, in place: ``"module."`` where a `DataParallel` wrapped the model.
+
+    >>> import flambeau as torch
+    >>> state = torch.nn.DataParallel(torch.nn.Linear(2, 1)).state_dict()
+    >>> consume_prefix_in_state_dict_if_present(state, "module."); list(state)
+    ['weight', 'bias']
+    """
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    versions = getattr(state_dict, "_metadata", {})  # by name of a module, which has no dot at its end
+    for key in [key for key in versions if f"{key}.".startswith(prefix)]:
+        versions[key[len(prefix) :]] = versions.pop(key)

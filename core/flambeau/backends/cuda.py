@@ -1,0 +1,84 @@
+"""``torch.backends.cuda``: how products and attention are computed on CUDA devices."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from types import SimpleNamespace
+
+from .switches import changed
+
+__all__ = [
+    "cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp",
+    "flash_sdp_enabled", "is_available", "is_built", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "sdp_kernel",
+]  # fmt: skip
+
+matmul = SimpleNamespace(
+    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
+    allow_fp16_accumulation=False, fp32_precision="none",
+)  # fmt: skip
+
+_flash = _mem_efficient = _math = _cudnn = True  # which ways of computing attention may be taken
+
+
+def is_available() -> bool:
+    """Whether there is a CUDA device."""
+    from .. import cuda
+
+    return cuda.is_available()
+
+
+def is_built() -> bool:
+    """Whether a backend for CUDA is installed."""
+    from ..cuda import runtime
+
+    try:
+        return runtime.backend() is not None
+    except AssertionError:
+        return False
+
+
+def flash_sdp_enabled() -> bool:
+    return _flash
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    global _flash
+    _flash = enabled
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    return _mem_efficient
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    global _mem_efficient
+    _mem_efficient = enabled
+
+
+def math_sdp_enabled() -> bool:
+    return _math
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    global _math
+    _math = enabled
+
+
+def cudnn_sdp_enabled() -> bool:
+    return _cudnn
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    global _cudnn
+    _cudnn = enabled
+
+
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> AbstractContextManager[None]:
+    """A context in which only these ways of computing attention may be taken."""
+    from ..settings import warn_once
+
+    warn_once("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed.",
+              FutureWarning)  # fmt: skip
+    return changed(globals(), _flash=enable_flash, _mem_efficient=enable_mem_efficient, _math=enable_math, _cudnn=enable_cudnn)

@@ -1,0 +1,17 @@
+"""``torch.backends.mha``: multi-head attention."""
+
+from __future__ import annotations
+
+__all__ = ["get_fastpath_enabled", "set_fastpath_enabled"]
+
+_fastpath = True
+
+
+def get_fastpath_enabled() -> bool:
+    """Whether layers of a transformer may be computed in one operation."""
+    return _fastpath
+
+
+def set_fastpath_enabled(value: bool) -> None:
+    global _fastpath
+    _fastpath = value

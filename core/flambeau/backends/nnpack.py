@@ -1,0 +1,28 @@
+"""``torch.backends.nnpack``: a library of layers for small processors, which is not in use."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from .switches import changed
+
+__all__ = ["enabled", "flags", "is_available", "set_flags"]
+
+enabled = True
+
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
+def set_flags(_enabled: bool) -> bool:
+    """Set ``enabled``; returns what it was."""
+    global enabled
+    before, enabled = enabled, _enabled
+    return before
+
+
+def flags(enabled: bool = False) -> AbstractContextManager[None]:
+    """A context in which the library is enabled or not."""
+    return changed(globals(), enabled=enabled)

@@ -1,0 +1,10 @@
+"""``torch.backends.openmp``: threads."""
+
+from __future__ import annotations
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """True: work is shared out among threads."""
+    return True

@@ -1,0 +1,20 @@
+"""``torch.mps``: Apple's devices, of which there are none.
+
+>>> import flambeau as torch
+>>> torch.mps.is_available()
+False
+"""
+
+from __future__ import annotations
+
+__all__ = ["device_count", "is_available"]
+
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
+def device_count() -> int:
+    """Zero."""
+    return 0

@@ -1,0 +1,75 @@
+"""Nested tuples, lists and dicts, taken apart into leaves and put together again, under PyTorch's names.
+
+>>> from flambeau.utils._pytree import tree_map
+>>> tree_map(lambda x: x + 1, {"a": (1, 2), "b": [3]})
+{'a': (2, 3), 'b': [4]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import UnionType
+from typing import Any
+
+from ..tree import Spec as TreeSpec
+from ..tree import count, flatten, flatten_up_to, unflatten
+
+__all__ = [
+    "TreeSpec", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_structure",
+    "tree_unflatten",
+]  # fmt: skip
+
+IsLeaf = Callable[[Any], bool] | None
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a tree, in order, and its structure; what ``is_leaf`` says so of is not looked into."""
+    return flatten(tree, is_leaf)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a tree, in order."""
+    return flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
+    """The structure of a tree."""
+    return flatten(tree, is_leaf)[1]
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
+    """The tree of this structure with these leaves; ValueError where there are more or fewer than it holds."""
+    leaves = list(leaves)
+    if len(leaves) != count(treespec):
+        raise ValueError(f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec refers to a pytree "
+                         f"that holds {count(treespec)} items ({treespec}).")  # fmt: skip
+    return unflatten(leaves, treespec)
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree with ``func`` applied to its leaves, and to what is in their places in ``rests``."""
+    leaves, spec = flatten(tree, is_leaf)
+    return unflatten(map(func, leaves, *(flatten_up_to(rest, spec) for rest in rests)), spec)
+
+
+def tree_map_only(
+    type_or_types_or_pred: type | tuple[type, ...] | UnionType | Callable[[Any], bool], /, func: Callable[[Any], Any], tree: Any,
+    is_leaf: IsLeaf = None,
+) -> Any:  # fmt: skip
+    """The tree with ``func`` applied to those leaves that are of a type, or that a function chooses."""
+    asked = type_or_types_or_pred
+
+    def chosen(leaf: Any) -> bool:
+        return isinstance(leaf, asked) if isinstance(asked, (type, tuple, UnionType)) else asked(leaf)
+
+    return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether ``pred`` holds for all leaves."""
+    return all(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+    """Whether ``pred`` holds for any leaf."""
+    return any(map(pred, tree_leaves(tree, is_leaf)))

@@ -1,0 +1,22 @@
+"""What the older names share."""
+
+from __future__ import annotations
+
+import warnings
+
+import flambeau as torch
+
+__all__ = ["amp_definitely_not_available", "deprecate"]
+
+
+def deprecate(device_type: str, name: str, instead: str) -> None:
+    warnings.warn(
+        f"`torch.{device_type}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+def amp_definitely_not_available() -> bool:
+    """Whether there is no CUDA device."""
+    return not torch.cuda.is_available()

@@ -660,7 +660,7 @@ def _in_a_row(made: Tensor, requires_grad: bool | None, out: Tensor | None, pin_
 
 
 def _ends(
-    name: str, start: Any, end: Any, dtype: Dtype | None, device: Any, out: Tensor | None
+    name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
 ) -> tuple[Any, Any, Kind]:
     """Where to start and to end, in the kind of the elements between: complex where one of the two is.
 
@@ -675,7 +675,8 @@ def _ends(
             raise RuntimeError(f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
                                f"{dtypes.meant(dtype).legacy_name}")  # fmt: skip
     kind = _kind(dtype, device, _dtype_of(out) or default)
-    return converted(start, kind.dtype), converted(end, kind.dtype), kind
+    held = kind.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
+    return converted(start, held), converted(end, held), kind
 
 
 def linspace(
@@ -686,7 +687,7 @@ def linspace(
     steps = as_int("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end, kind = _ends("linspace", start, end, dtype, device, out)
+    start, end, kind = _ends("linspace", start, end, steps, dtype, device, out)
     _refuse_bools("linspace_cpu", kind.dtype, steps)
     step = (end - start) / max(steps - 1, 1)
     backend, index = kind.backend, kind.device.index or 0
@@ -710,8 +711,8 @@ def logspace(
     pin_memory: bool | None = False,
 ) -> Tensor:  # fmt: skip
     """``base`` to the powers of :func:`linspace`."""
-    start, end, kind = _ends("logspace", start, end, dtype, device, out)
     steps = as_int("logspace", "steps", steps)
+    start, end, kind = _ends("logspace", start, end, steps, dtype, device, out)
     _refuse_bools("logspace_cpu", kind.dtype, steps)
     exponents = linspace(start, end, steps, dtype=dtypes.complex128 if kind.dtype.is_complex else dtypes.float64, device=device)
     made = (float(base) ** exponents).to(kind.dtype)

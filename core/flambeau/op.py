@@ -299,8 +299,8 @@ def _augmented(record: Op, name: str) -> Callable[..., Any]:
     method = in_place(record.name, record.function)
 
     @functools.wraps(method)
-    def operator(self: Tensor, other: Any) -> Any:
-        return method(self, other) if type(other) in FAST or can_operate(other) else NotImplemented
+    def operator(self: Tensor, other: Any, **kwargs: Any) -> Any:
+        return method(self, other, **kwargs) if type(other) in FAST or can_operate(other) else NotImplemented
 
     if record.name.startswith("bitwise"):
         operator.__name__ = name  # as overrides know it

@@ -568,7 +568,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 _IGNORED = """
     arange as_strided as_tensor asarray bartlett_window blackman_window device dtype empty empty_permuted
-    empty_strided enable_grad eye finfo from_dlpack from_file from_numpy frombuffer full hamming_window hann_window
+    empty_strided enable_grad eye fill finfo from_dlpack from_file from_numpy frombuffer full hamming_window hann_window
     iinfo inference_mode is_grad_enabled is_inference_mode_enabled kaiser_window layout linspace load logspace
     memory_format no_grad normal ones promote_types rand rand_like randint randint_like randn randn_like randperm
     range result_type save scalar_tensor set_grad_enabled tensor tril_indices triu_indices vander vmap zeros

@@ -149,7 +149,7 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
         elif isinstance(each, _SEQUENCES) or (hasattr(each, "__array__") and getattr(each, "ndim", 0) > 0):
             from ..creation import as_tensor
 
-            item = as_tensor(each, device=tensor.device) if len(each) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
+            item = _as_index(each, tensor.device) if len(each) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
             raw.append(_tensor_item(item, tensor, consumed, force=True)[0])
             advanced, consumed = True, consumed + max(1, item.ndim if item.dtype is dtypes.bool_ else 1)
         elif hasattr(each, "__index__"):
@@ -165,6 +165,17 @@ def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
     if consumed == tensor._array.ndim and not advanced and not any(each is ... for each in raw):
         raw.append(...)  # an array even where it has no dimensions
     return tuple(raw), advanced, kind
+
+
+def _as_index(items: Any, place: Any) -> Tensor:
+    from ..creation import as_tensor
+
+    try:
+        return as_tensor(items, device=place)
+    except ValueError as error:
+        if "'str'" in str(error):
+            raise TypeError("new(): invalid data type 'str'") from None
+        raise
 
 
 def _dims_used(item: Any) -> int:

@@ -395,7 +395,7 @@ def isin(
         raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
     common = result_dtype((elements, test_elements))  # a number is not to lose digits that the tensor has
     elements, test_elements = (
-        each if isinstance(each, Tensor) else as_tensor(each, dtype=common if common.is_floating_point else None)
+        as_tensor(each, dtype=common) if type(each) in (int, float) and common.is_floating_point else as_tensor(each)
         for each in (elements, test_elements))  # fmt: skip
     for each in (elements, test_elements):
         if each.dtype is dtypes.bool_ or each.is_complex():

@@ -363,11 +363,15 @@ def _is_half(input: Any) -> bool:
     return input.dtype.itemsize == 2 and input.dtype.kind in "fV"
 
 
+_FEW = 1 << 9  # numbers that are added before the places of others would be known
+
+
 def _add_at(target: Any, index: Any, values: Any) -> None:
     """``np.add.at``; NumPy adds rows number by number, which it does many times as fast in a vector."""
     alone = isinstance(index, tuple) and (len(index) == 1 or (len(index) == 2 and index[1] is ...))
     rows = index[0] if alone else None
-    if type(rows) is not np.ndarray or rows.dtype.kind != "i" or not target.flags.c_contiguous or target.ndim < 2:
+    whole = type(rows) is np.ndarray and rows.dtype.kind == "i" and target.ndim > 1 and target.flags.c_contiguous
+    if not whole or values.size <= _FEW:
         np.add.at(target, index, values)
         return
     places = np.where(rows < 0, rows + len(target), rows)[..., None] * target[:1].size + np.arange(target[:1].size)

@@ -82,9 +82,7 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
     from ..storage import Storage
     from .engine import tangents
 
-    if getattr(result, "_view", None) is None or type(result._storage) is not Storage:  # an override's, or in inference mode
-        return
-    if tangents["levels"]:  # the tangent of a view is that of its base
+    if type(result._storage) is not Storage or tangents["levels"]:  # in inference mode; or the view's tangent is its base's
         return
     if all(getattr(each, "_storage", None) is not result._storage for each in inputs):
         result._view = result._storage = None
@@ -93,7 +91,8 @@ def forget_view(result: Any, inputs: Iterable[Any]) -> None:
 def gathered(result: Tensor, name: str, inputs: Iterable[Tensor | None]) -> Tensor:
     """The result of several operations on ``inputs``, shown as that of one operation, whose node is called ``name``."""
     inputs = tuple(inputs)
-    forget_view(result, inputs)
+    if getattr(result, "_view", None) is not None:
+        forget_view(result, inputs)
     node = getattr(result, "_node", None)  # there is none where an override gave something else
     node = node.node if type(node) is Output else node
     if not isinstance(node, Node):
@@ -134,7 +133,8 @@ def naming(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         result = function(*args, **kwargs)
         several = isinstance(result, tuple)
         for each in result if several else (result,):
-            forget_view(each, _flat((*args, *kwargs.values())))
+            if getattr(each, "_view", None) is not None:  # an override's has none
+                forget_view(each, _flat((*args, *kwargs.values())))
         recorded = [each for each in result if getattr(each, "_node", None) is not None] if several else [result]
         if len(recorded) > 1:  # they may have steps in common
             for each in recorded:

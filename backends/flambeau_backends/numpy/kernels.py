@@ -376,7 +376,8 @@ def _add_at(target: Any, index: Any, values: Any) -> None:
         return
     places = np.where(rows < 0, rows + len(target), rows)[..., None] * target[:1].size + np.arange(target[:1].size)
     if places.size and not 0 <= places.min() <= places.max() < target.size:
-        raise IndexError(f"index {rows.max()} is out of bounds for axis 0 with size {len(target)}")
+        worst = rows.max() if rows.max() >= len(target) else rows.min()
+        raise IndexError(f"index {worst} is out of bounds for axis 0 with size {len(target)}")
     np.add.at(target.reshape(-1), places.reshape(-1), np.broadcast_to(values, (*rows.shape, *target.shape[1:])).reshape(-1))
 
 

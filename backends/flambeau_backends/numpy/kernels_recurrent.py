@@ -12,6 +12,7 @@ import numpy as np
 
 from .kernels import kernel
 from .pieces import pieces, wide
+from .sums import column_sums
 
 _SMALL = 10**6  # multiplications up to which a product is of that kind
 _WIDTHS = (64, 32)  # columns that suit the vector registers
@@ -188,7 +189,7 @@ def gru_backward(
             np.add(d_h, np.add.reduce(products), d_h)
     rows = rows.reshape(steps * batch, 3 * size)
     d_weight = rows.T @ before.reshape(steps * batch, size)
-    return made, d_h, d_weight, None if bias is None else rows.sum(0)
+    return made, d_h, d_weight, None if bias is None else column_sums(rows)
 
 
 def _gru_slopes(active: Any, before: Any) -> Any:

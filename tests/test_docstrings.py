@@ -1,0 +1,81 @@
+"""Public classes and functions say what each of their parameters is, and show an example."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+NAMESPACES = [
+    "flambeau.nn",
+    "flambeau.nn.functional",
+    "flambeau.nn.init",
+    "flambeau.nn.utils",
+    "flambeau.nn.utils.parametrizations",
+    "flambeau.nn.utils.parametrize",
+    "flambeau.nn.utils.prune",
+    "flambeau.nn.utils.rnn",
+    "flambeau.optim",
+    "flambeau.optim.lr_scheduler",
+    "flambeau.optim.swa_utils",
+    "flambeau.utils.data",
+    "flambeau.distributions",
+    "flambeau.distributions.transforms",
+    "flambeau_vision.datasets",
+    "flambeau_vision.models",
+    "flambeau_vision.ops",
+    "flambeau_vision.transforms",
+    "flambeau_vision.transforms.functional",
+    "flambeau_vision.transforms.v2",
+    "flambeau_vision.utils",
+]
+
+
+def public_members(namespace: str) -> list[tuple[str, Any]]:
+    module = importlib.import_module(namespace)
+    members = [(name, getattr(module, name)) for name in module.__all__]
+    return [(name, member) for name, member in members if (inspect.isclass(member) or inspect.isfunction(member))
+            and member.__module__.startswith(("flambeau_nnlib", "flambeau_vision"))]
+
+
+def parameters_of(member: Any) -> set[str]:
+    """The names of the parameters that a caller may give, without the catch-alls that take what is ignored."""
+    try:
+        parameters = inspect.signature(member).parameters.values()
+    except ValueError:  # a class that is built in, such as an exception
+        return set()
+    return {each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.name != "_"}
+
+
+def documented_parameters(docstring: str) -> set[str]:
+    """The names in the `Args:` section, where `a, b: ...` documents two."""
+    section = re.search(r"^Args:\n((?: +.*\n?|\n)*)", inspect.cleandoc(docstring) + "\n", re.MULTILINE)
+    if section is None:
+        return set()
+    entries = re.findall(r"^    (\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \([^)]*\))?:", section[1], re.MULTILINE)
+    return {name.strip(" *") for entry in entries for name in entry.split(",")}
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_every_parameter_is_documented(namespace: str) -> None:
+    missing = {}
+    for name, member in public_members(namespace):
+        absent = parameters_of(member) - documented_parameters(member.__dict__.get("__doc__") or member.__doc__ or "")
+        if absent:
+            missing[name] = sorted(absent)
+    assert not missing
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_every_docstring_shows_an_example(namespace: str) -> None:
+    without = [name for name, member in public_members(namespace) if ">>>" not in (member.__doc__ or "")]
+    assert not without
+
+
+@pytest.mark.parametrize("namespace", ["flambeau.nn"])
+def test_layers_say_the_shapes_of_input_and_output(namespace: str) -> None:
+    layers = [(name, member) for name, member in public_members(namespace) if inspect.isclass(member) and "forward" in member.__dict__]
+    assert not [name for name, member in layers if "Shape:" not in (member.__doc__ or "")]

@@ -14,7 +14,6 @@ from .activation import (
     Hardtanh,
     LeakyReLU,
     LogSigmoid,
-    LogSoftmax,
     Mish,
     PReLU,
     ReLU,
@@ -22,9 +21,6 @@ from .activation import (
     RReLU,
     Sigmoid,
     SiLU,
-    Softmax,
-    Softmax2d,
-    Softmin,
     Softplus,
     Softshrink,
     Softsign,
@@ -140,6 +136,7 @@ from .pooling import (
     MaxUnpool3d,
 )
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
+from .softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 from .sparse import Embedding, EmbeddingBag
 from .transformer import (
     Transformer,

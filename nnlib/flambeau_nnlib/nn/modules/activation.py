@@ -12,6 +12,7 @@ from .. import init as initializers
 from ..parameter import Parameter
 from .attention import MultiheadAttention
 from .module import Module
+from .softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 
 __all__ = [
     "CELU",
@@ -65,11 +66,19 @@ def comma_inplace(module: Module) -> str:
 
 
 class ReLU(_Inplace):
-    """`max(0, x)`.
+    """The rectified linear unit: `max(0, x)` of each element.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReLU()(torch.tensor([-1.0, 0.0, 2.0]))
-    tensor([0., 0., 2.])
+    Args:
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReLU()(torch.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -77,11 +86,21 @@ class ReLU(_Inplace):
 
 
 class SiLU(_Inplace):
-    """`x * sigmoid(x)`, also called swish.
+    """The sigmoid linear unit, also called swish: `x * sigmoid(x)` of each element.
 
-    >>> import flambeau as torch
-    >>> torch.nn.SiLU()(torch.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.2689,  0.0000,  0.7311])
+    Hendrycks and Gimpel, *Gaussian error linear units*, 2016; Ramachandran et al., *Searching for activation functions*, 2017.
+
+    Args:
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.SiLU()(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -89,11 +108,21 @@ class SiLU(_Inplace):
 
 
 class Mish(_Inplace):
-    """`x * tanh(softplus(x))`. Misra, *Mish: a self regularized non-monotonic activation function*, 2019.
+    """A smooth ReLU that dips below zero: `x * tanh(softplus(x))` of each element.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Mish()(torch.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.3034,  0.0000,  0.8651])
+    Misra, *Mish: a self regularized non-monotonic activation function*, 2019.
+
+    Args:
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Mish()(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.3034,  0.0000,  0.8651])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -101,13 +130,25 @@ class Mish(_Inplace):
 
 
 class SELU(_Inplace):
-    """`scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))`, whose constants keep mean 0 and variance 1.
+    """The scaled ELU: `scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))` of each element.
+
+    With alpha = 1.6733 and scale = 1.0507, deep networks keep activations near mean 0 and variance 1, provided that
+    weights are drawn with variance 1 / fan_in (`init.kaiming_normal_` with `nonlinearity="linear"`). For dropout between
+    such layers see `AlphaDropout`.
 
     Klambauer et al., *Self-normalizing neural networks*, 2017.
 
-    >>> import flambeau as torch
-    >>> torch.nn.SELU()(torch.tensor([-1.0, 0.0, 1.0]))
-    tensor([-1.1113,  0.0000,  1.0507])
+    Args:
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.SELU()(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-1.1113,  0.0000,  1.0507])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -115,11 +156,19 @@ class SELU(_Inplace):
 
 
 class Hardsigmoid(_Inplace):
-    """`relu6(x + 3) / 6`, a sigmoid made of straight lines.
+    """A sigmoid made of straight lines: `relu6(x + 3) / 6` of each element, 0 below -3 and 1 above 3.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
-    tensor([0.0000, 0.5000, 0.7500])
+    Args:
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 1.5]))
+        tensor([0.0000, 0.5000, 0.7500])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -130,11 +179,21 @@ class Hardsigmoid(_Inplace):
 
 
 class Hardswish(_Inplace):
-    """`x * relu6(x + 3) / 6`. Howard et al., *Searching for MobileNetV3*, 2019.
+    """`SiLU` with the sigmoid made of straight lines: `x * relu6(x + 3) / 6` of each element.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Hardswish()(torch.tensor([-4.0, 0.0, 3.0]))
-    tensor([-0., 0., 3.])
+    Howard et al., *Searching for MobileNetV3*, 2019.
+
+    Args:
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Hardswish()(torch.tensor([-4.0, 0.0, 3.0]))
+        tensor([-0., 0., 3.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -145,11 +204,21 @@ class Hardswish(_Inplace):
 
 
 class Threshold(Module):
-    """`x` where it is above `threshold`, `value` elsewhere.
+    """Keeps each element that is above `threshold`, and puts `value` in place of the others.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Threshold(0.1, 20.0)(torch.tensor([0.0, 0.5]))
-    tensor([20.0000,  0.5000])
+    Args:
+        threshold: the bound; an element equal to it is replaced.
+        value: what replaces elements.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Threshold(0.1, 20.0)(torch.tensor([0.0, 0.5]))
+        tensor([20.0000,  0.5000])
     """
 
     __constants__ = ("threshold", "value", "inplace")
@@ -168,13 +237,25 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """A leaky ReLU whose slope is drawn from U(lower, upper) for each element; its mean is used in evaluation.
+    """A leaky ReLU of random slope: while training, each negative element is multiplied by a draw from U(lower, upper).
+
+    In evaluation all negative elements are multiplied by the mean, `(lower + upper) / 2`.
 
     Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
 
-    >>> import flambeau as torch
-    >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
-    tensor([-0.2000,  2.0000])
+    Args:
+        lower: the least slope.
+        upper: the greatest slope; the call raises RuntimeError where it is below `lower`.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2000,  2.0000])
     """
 
     __constants__ = ("lower", "upper", "inplace")
@@ -193,11 +274,22 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """`x` limited to [min_val, max_val].
+    """Limits each element to the range from `min_val` to `max_val`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Hardtanh(-2, 2)(torch.tensor([-3.0, 0.5, 4.0]))
-    tensor([-2.0000,  0.5000,  2.0000])
+    Args:
+        min_val: the least value of an element of the output.
+        max_val: the greatest; AssertionError unless it is above `min_val`.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+        min_value, max_value: former names of `min_val` and `max_val`, which give a FutureWarning.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Hardtanh(-2, 2)(torch.tensor([-3.0, 0.5, 4.0]))
+        tensor([-2.0000,  0.5000,  2.0000])
     """
 
     __constants__ = ("min_val", "max_val", "inplace")
@@ -232,11 +324,19 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """`min(max(0, x), 6)`.
+    """A ReLU that stops at 6: `min(max(0, x), 6)` of each element, a range that numbers of low precision hold well.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 3.0, 8.0]))
-    tensor([0., 3., 6.])
+    Args:
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReLU6()(torch.tensor([-1.0, 3.0, 8.0]))
+        tensor([0., 3., 6.])
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -261,13 +361,22 @@ class _Alpha(Module):
 
 
 class ELU(_Alpha):
-    """`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.
+    """The exponential linear unit: `x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.
 
     Clevert et al., *Fast and accurate deep network learning by exponential linear units*, 2015.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
-    tensor([-0.6321,  2.0000])
+    Args:
+        alpha: the output tends to `-alpha` for large negative input.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -275,13 +384,22 @@ class ELU(_Alpha):
 
 
 class CELU(_Alpha):
-    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`.
+    """An ELU whose slope has no jump at 0: `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))` of each element.
 
     Barron, *Continuously differentiable exponential linear units*, 2017.
 
-    >>> import flambeau as torch
-    >>> torch.nn.CELU(2.0)(torch.tensor([-1.0, 2.0]))
-    tensor([-0.7869,  2.0000])
+    Args:
+        alpha: the output tends to `-alpha` for large negative input; the call raises RuntimeError where it is 0.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CELU(2.0)(torch.tensor([-1.0, 2.0]))
+        tensor([-0.7869,  2.0000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -289,11 +407,20 @@ class CELU(_Alpha):
 
 
 class LeakyReLU(Module):
-    """`x` where it is positive, `negative_slope * x` elsewhere.
+    """A ReLU that lets a little through below zero: `x` where it is positive, `negative_slope * x` elsewhere.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
-    tensor([-0.1000,  2.0000])
+    Args:
+        negative_slope: the factor of negative elements; 0 gives `ReLU`.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1000,  2.0000])
     """
 
     __constants__ = ("inplace", "negative_slope")
@@ -311,13 +438,26 @@ class LeakyReLU(Module):
 
 
 class PReLU(Module):
-    """A leaky ReLU whose slope is learned: one for all channels, or `num_parameters` = C slopes.
+    """A leaky ReLU whose slope is learned: `max(0, x) + weight * min(0, x)` of each element.
 
-    Shape: input `(N, C, *)`, weight `(num_parameters,)`. He et al., *Delving deep into rectifiers*, 2015.
+    The slope should not be given weight decay, which would pull it to 0.
 
-    >>> import flambeau as torch
-    >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
-    tensor([-0.2500,  2.0000])
+    He et al., *Delving deep into rectifiers*, 2015.
+
+    Args:
+        num_parameters: 1 for a single slope, or the number of channels for a slope for each. The call raises RuntimeError
+            where it is neither.
+        init: the value that all slopes start from.
+        device, dtype: of the parameter `weight`, which has the shape `(num_parameters,)`.
+
+    Shape:
+        - Input: `(*)`, the channels being the second dimension; input of fewer than 2 dimensions has one channel.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
+        tensor([-0.2500,  2.0000])
     """
 
     __constants__ = ("num_parameters",)
@@ -347,13 +487,21 @@ class PReLU(Module):
 
 
 class GLU(Module):
-    """`a * sigmoid(b)`, where a and b are the two halves of the input along `dim`.
+    """The gated linear unit: `a * sigmoid(b)`, where a and b are the two halves of the input along `dim`.
 
     Dauphin et al., *Language modeling with gated convolutional networks*, 2016.
 
-    >>> import flambeau as torch
-    >>> torch.nn.GLU()(torch.tensor([[1.0, 2.0, 0.0, 0.0]]))
-    tensor([[0.5000, 1.0000]])
+    Args:
+        dim: the dimension to halve, the last by default. The call raises RuntimeError where its size is odd.
+
+    Shape:
+        - Input: `(*, N, *)`, where N is the size of dimension `dim`.
+        - Output: `(*, N / 2, *)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.GLU()(torch.tensor([[1.0, 2.0, 0.0, 0.0]]))
+        tensor([[0.5000, 1.0000]])
     """
 
     __constants__ = ("dim",)
@@ -370,13 +518,22 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """`x * Phi(x)`, Phi being the normal distribution function; `approximate="tanh"` is close to it and cheaper.
+    """The Gaussian error linear unit: `x * Phi(x)` of each element, Phi being the standard normal distribution function.
 
     Hendrycks and Gimpel, *Gaussian error linear units*, 2016.
 
-    >>> import flambeau as torch
-    >>> torch.nn.GELU()(torch.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.1587,  0.0000,  0.8413])
+    Args:
+        approximate: "none" for the formula above, or "tanh" for the cheaper
+            `0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))`. The call raises RuntimeError for others.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.GELU()(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
     """
 
     __constants__ = ("approximate",)
@@ -406,11 +563,19 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """`x` where its absolute value is above `lambd`, 0 elsewhere.
+    """Sets small elements to 0: `x` where `|x|` is above `lambd`, 0 elsewhere.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.2, 2.0]))
-    tensor([-1.,  0.,  2.])
+    Args:
+        lambd: how large an element has to be to stay.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.2, 2.0]))
+        tensor([-1.,  0.,  2.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -418,11 +583,19 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """`x` moved towards 0 by `lambd`, but not past it.
+    """Moves each element towards 0 by `lambd`, but not past it.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.2, 2.0]))
-    tensor([-0.5000,  0.0000,  1.5000])
+    Args:
+        lambd: by how much; the call raises RuntimeError where it is negative.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.2, 2.0]))
+        tensor([-0.5000,  0.0000,  1.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -430,11 +603,20 @@ class Softshrink(_Shrink):
 
 
 class Softplus(Module):
-    """`log(1 + exp(beta * x)) / beta`, a smooth ReLU; linear where `beta * x` is above `threshold`.
+    """A smooth ReLU, always positive: `log(1 + exp(beta * x)) / beta` of each element.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Softplus()(torch.tensor([-1.0, 0.0, 30.0]))
-    tensor([ 0.3133,  0.6931, 30.0000])
+    Args:
+        beta: how sharply it bends at 0; the larger, the closer to ReLU.
+        threshold: where `beta * x` is above this, the result is `x` itself, which it is nearly and cannot overflow.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Softplus()(torch.tensor([-1.0, 0.0, 30.0]))
+        tensor([ 0.3133,  0.6931, 30.0000])
     """
 
     __constants__ = ("beta", "threshold")
@@ -452,11 +634,18 @@ class Softplus(Module):
 
 
 class Sigmoid(Module):
-    """`1 / (1 + exp(-x))`.
+    """The logistic function `1 / (1 + exp(-x))` of each element, which lies between 0 and 1.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Sigmoid()(torch.tensor([0.0, 1.0]))
-    tensor([0.5000, 0.7311])
+    For probabilities that go into a loss, `BCEWithLogitsLoss` without this layer is more accurate.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Sigmoid()(torch.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -464,11 +653,16 @@ class Sigmoid(Module):
 
 
 class LogSigmoid(Module):
-    """`log(sigmoid(x))`, exact for large negative values too.
+    """`log(sigmoid(x))` of each element, exact for large negative values too.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LogSigmoid()(torch.tensor([0.0, -200.0]))
-    tensor([  -0.6931, -200.0000])
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LogSigmoid()(torch.tensor([0.0, -200.0]))
+        tensor([  -0.6931, -200.0000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -476,11 +670,16 @@ class LogSigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent.
+    """The hyperbolic tangent of each element, which lies between -1 and 1.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Tanh()(torch.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.7616])
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Tanh()(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -488,11 +687,16 @@ class Tanh(Module):
 
 
 class Tanhshrink(Module):
-    """`x - tanh(x)`.
+    """`x - tanh(x)` of each element.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Tanhshrink()(torch.tensor([0.0, 1.0]))
-    tensor([0.0000, 0.2384])
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Tanhshrink()(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.2384])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -500,76 +704,17 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """`x / (1 + |x|)`.
+    """`x / (1 + |x|)` of each element, which lies between -1 and 1 and gets there more slowly than `Tanh`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
-    tensor([-0.5000,  0.7500])
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
     """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
-
-
-class _AlongDim(Module):
-    """A layer that normalizes along `dim`; None means 0 for 0-, 1- and 3-D input, else 1, with a warning."""
-
-    __constants__ = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class Softmax(_AlongDim):
-    """`exp(x) / sum(exp(x))` along `dim`: positive values that sum to 1.
-
-    >>> import flambeau as torch
-    >>> torch.nn.Softmax(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
-    tensor([[0.2119, 0.2119, 0.5761]])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)
-
-
-class Softmin(_AlongDim):
-    """`softmax(-x)` along `dim`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.Softmin(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
-    tensor([[0.4223, 0.4223, 0.1554]])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
-
-
-class LogSoftmax(_AlongDim):
-    """`log(softmax(x))` along `dim`, computed without overflow.
-
-    >>> import flambeau as torch
-    >>> torch.nn.LogSoftmax(dim=1)(torch.tensor([[1.0, 1.0, 2.0]]))
-    tensor([[-1.5514, -1.5514, -0.5514]])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
-
-
-class Softmax2d(Module):
-    """Softmax over the channels at each place of `(N, C, H, W)` or `(C, H, W)` input.
-
-    >>> import flambeau as torch
-    >>> torch.nn.Softmax2d()(torch.zeros(1, 4, 2, 2))[0, 0]
-    tensor([[0.2500, 0.2500],
-            [0.2500, 0.2500]])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        if input.dim() not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)

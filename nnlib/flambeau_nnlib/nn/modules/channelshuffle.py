@@ -11,13 +11,23 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Deals the channels of `(N, C, *)` input out: the first of each of `groups` groups, the second of each, ...
+    """Deals the channels out: of `groups` groups, first the first channel of each, then the second of each, and so on.
 
-    Zhang et al., *ShuffleNet*, 2017.
+    After a grouped convolution this lets the next one mix what the groups have computed.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1)).flatten()
-    tensor([0., 2., 1., 3.])
+    Zhang et al., *ShuffleNet: an extremely efficient convolutional neural network for mobile devices*, 2017.
+
+    Args:
+        groups: the number of groups; the call raises RuntimeError where it does not divide the number of channels.
+
+    Shape:
+        - Input: `(N, C, *)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1)).flatten()
+        tensor([0., 2., 1., 3.])
     """
 
     __constants__ = ("groups",)

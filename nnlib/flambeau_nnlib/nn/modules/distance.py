@@ -11,13 +11,21 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """The p-norm of `x1 - x2 + eps` over the last dimension.
+    """The distance between vectors: the p-norm of `x1 - x2 + eps` over the last dimension.
 
-    Shape: inputs `(N, D)` or `(D,)`, output `(N,)` or `()`; with `keepdim`, `(N, 1)` or `(1,)`.
+    Args:
+        p: the exponent of the norm, 2 for Euclidean distance; may be negative or infinite.
+        eps: added to each difference, so that the norm of equal vectors has a gradient.
+        keepdim: whether the last dimension stays, with size 1.
 
-    >>> import flambeau as torch
-    >>> torch.nn.PairwiseDistance(p=1.0)(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.5, 4.0]]))
-    tensor([6.5000])
+    Shape:
+        - Inputs: `(N, D)` or `(D,)`, or others that broadcast together.
+        - Output: `(N,)` or `()`; with `keepdim`, `(N, 1)` or `(1,)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.PairwiseDistance(p=1.0)(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.5, 4.0]]))
+        tensor([6.5000])
     """
 
     __constants__ = ("norm", "eps", "keepdim")
@@ -33,13 +41,20 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between `x1` and `x2`, along dimension `dim`.
+    """The cosine of the angle between vectors: `sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps))`, between -1 and 1.
 
-    Shape: inputs `(*1, D, *2)`, where D is at position `dim`, output `(*1, *2)`.
+    Args:
+        dim: the dimension that the vectors lie along.
+        eps: the least length that is divided by, so that a vector of zeros gives 0.
 
-    >>> import flambeau as torch
-    >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
-    tensor([0.])
+    Shape:
+        - Inputs: `(*, D, *)`, where D is at position `dim`; they broadcast together.
+        - Output: `(*, *)`, without that dimension.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
+        tensor([0.])
     """
 
     __constants__ = ("dim", "eps")

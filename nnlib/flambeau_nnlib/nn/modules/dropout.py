@@ -25,16 +25,27 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zeros each element with probability `p` and scales the others by 1 / (1 - p); does nothing in evaluation.
+    """While training, zeros each element with probability `p`, independently, and scales the others by `1 / (1 - p)`.
+
+    The scaling keeps the mean, so that in evaluation (`eval()`) the layer returns its input.
 
     Hinton et al., *Improving neural networks by preventing co-adaptation of feature detectors*, 2012.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.Dropout(0.5)
-    >>> sorted(set(layer(torch.ones(100)).tolist()))
-    [0.0, 2.0]
-    >>> layer.eval()(torch.ones(3))
-    tensor([1., 1., 1.])
+    Args:
+        p: the probability that an element is zeroed; ValueError unless it is from 0 to 1.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.Dropout(0.5)
+        >>> sorted(set(layer(torch.ones(100)).tolist()))
+        [0.0, 2.0]
+        >>> layer.eval()(torch.ones(3))
+        tensor([1., 1., 1.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -42,12 +53,23 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Zeros whole channels of `(N, C, L)` or `(C, L)` input, each with probability `p`.
+    """While training, zeros whole channels of sequences with probability `p`, and scales the others by `1 / (1 - p)`.
 
-    >>> import flambeau as torch
-    >>> channels = torch.nn.Dropout1d(0.5)(torch.ones(1, 8, 4))
-    >>> bool((channels == channels[..., :1]).all())
-    True
+    Neighbouring elements of a channel tend to be alike, so that zeroing single ones, as `Dropout` does, hides little.
+
+    Args:
+        p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> channels = torch.nn.Dropout1d(0.5)(torch.ones(1, 8, 4))
+        >>> bool((channels == channels[..., :1]).all())
+        True
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -55,13 +77,25 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Zeros whole channels of `(N, C, H, W)` input, each with probability `p`.
+    """While training, zeros whole channels of images with probability `p`, and scales the others by `1 / (1 - p)`.
+
+    Neighbouring pixels tend to be alike, so that zeroing single ones, as `Dropout` does, hides little.
 
     Tompson et al., *Efficient object localization using convolutional networks*, 2015.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Dropout2d(0.2)(torch.randn(20, 16, 32, 32)).shape
-    torch.Size([20, 16, 32, 32])
+    Args:
+        p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(N, C, H, W)`. Input of 3 dimensions is taken as `(N, C, L)`, with a warning.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> channels = torch.nn.Dropout2d(0.2)(torch.ones(20, 16, 8, 8))
+        >>> sorted(set(channels.sum((2, 3)).flatten().tolist()))
+        [0.0, 80.0]
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -69,11 +103,22 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Zeros whole channels of `(N, C, D, H, W)` or `(C, D, H, W)` input, each with probability `p`.
+    """While training, zeros whole channels of volumes with probability `p`, and scales the others by `1 / (1 - p)`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Dropout3d(0.2)(torch.randn(2, 16, 4, 8, 8)).shape
-    torch.Size([2, 16, 4, 8, 8])
+    Neighbouring voxels tend to be alike, so that zeroing single ones, as `Dropout` does, hides little.
+
+    Args:
+        p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
+        inplace: write the result into the input instead of a new tensor; what the input held is lost.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Dropout3d(0.2)(torch.randn(2, 16, 4, 8, 8)).shape
+        torch.Size([2, 16, 4, 8, 8])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -81,13 +126,25 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for networks of `SELU`: keeps mean 0 and standard deviation 1.
+    """Dropout for networks of `SELU`: elements are set to SELU's least value, not to 0, so that mean and variance stay.
+
+    While training, each element is set to that value with probability `p`; then all are scaled and shifted, so that input
+    of mean 0 and standard deviation 1 gives output of the same. In evaluation the layer returns its input.
 
     Klambauer et al., *Self-normalizing neural networks*, 2017.
 
-    >>> import flambeau as torch
-    >>> torch.nn.AlphaDropout(0.2)(torch.randn(20, 16)).shape
-    torch.Size([20, 16])
+    Args:
+        p: the probability that an element is dropped; ValueError unless it is from 0 to 1.
+        inplace: kept and shown; the layer makes a new tensor all the same.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: `(*)`, the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AlphaDropout(0.2)(torch.randn(20, 16)).shape
+        torch.Size([20, 16])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -95,11 +152,20 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels.
+    """`AlphaDropout` of whole channels: while training, each is set to the least value of `SELU` with probability `p`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.FeatureAlphaDropout(0.2)(torch.randn(2, 16, 4, 8, 8)).shape
-    torch.Size([2, 16, 4, 8, 8])
+    Args:
+        p: the probability that a channel is dropped; ValueError unless it is from 0 to 1.
+        inplace: kept and shown; the layer makes a new tensor all the same.
+
+    Shape:
+        - Input: `(N, C, *)`, such as `(N, C, D, H, W)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.FeatureAlphaDropout(0.2)(torch.randn(2, 16, 4, 8, 8)).shape
+        torch.Size([2, 16, 4, 8, 8])
     """
 
     def forward(self, input: Tensor) -> Tensor:

@@ -13,11 +13,22 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Merges the dimensions from `start_dim` to `end_dim` into one.
+    """Merges neighbouring dimensions into one; by default all but the first, the batch.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Flatten()(torch.randn(32, 1, 5, 5)).shape
-    torch.Size([32, 25])
+    Args:
+        start_dim: the first dimension to merge.
+        end_dim: the last dimension to merge, itself included.
+
+    Shape:
+        - Input: `(*, S_start, ..., S_end, *)`, where the sizes between are those of the dimensions to merge.
+        - Output: `(*, S_start * ... * S_end, *)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Flatten()(torch.randn(32, 1, 5, 5)).shape
+        torch.Size([32, 25])
+        >>> torch.nn.Flatten(0, 2)(torch.randn(32, 1, 5, 5)).shape
+        torch.Size([160, 5])
     """
 
     __constants__ = ("start_dim", "end_dim")
@@ -35,11 +46,21 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension `dim` into dimensions of sizes `unflattened_size`.
+    """Splits one dimension into several, the reverse of `Flatten`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Unflatten(1, (2, 5, 5))(torch.randn(3, 50)).shape
-    torch.Size([3, 2, 5, 5])
+    Args:
+        dim: the dimension to split.
+        unflattened_size: a tuple or list of the sizes it is split into, of which one may be -1 for what is left; TypeError
+            for anything else. The call raises RuntimeError where their product is not the size of `dim`.
+
+    Shape:
+        - Input: `(*, S, *)`, where S is the size of dimension `dim`.
+        - Output: `(*, *unflattened_size, *)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Unflatten(1, (2, 5, 5))(torch.randn(3, 50)).shape
+        torch.Size([3, 2, 5, 5])
     """
 
     __constants__ = ("dim", "unflattened_size")

@@ -15,13 +15,27 @@ Size = int | Sequence[int]
 
 
 class Unfold(Module):
-    """The blocks that a convolution of this kernel would look at, as columns.
+    """Cuts images into the blocks that a convolution of this kernel would look at, each flattened to a column.
 
-    Shape: input `(N, C, H, W)` or `(C, H, W)`, output `(N, C * prod(kernel_size), L)` or without N, for L blocks.
+    A convolution is a product of its flattened weight with these columns.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Unfold(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape
-    torch.Size([2, 30, 4])
+    Args:
+        kernel_size: height and width of a block, or one number for both.
+        dilation: how far apart the pixels of a block are.
+        padding: how many zeros are put around the image on each side first.
+        stride: how far apart blocks are.
+
+    All four are one number, or a pair for height and width. The call raises RuntimeError where no block fits.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C * prod(kernel_size), L)` or without N, for L blocks: the product over height and width of
+          `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Unfold(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape
+        torch.Size([2, 30, 4])
     """
 
     __constants__ = ("kernel_size", "dilation", "padding", "stride")
@@ -41,13 +55,28 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Puts the columns that `Unfold` made back into images of size `output_size`, adding where blocks overlap.
+    """Puts columns such as those of `Unfold` back into images, adding up where blocks overlap.
 
-    Shape: input `(N, C * prod(kernel_size), L)` or without N, output `(N, C, *output_size)` or without N.
+    It reverses `Unfold` where blocks do not overlap and cover everything; elsewhere, divide by the fold of an unfold of ones.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.randn(1, 12, 12)).shape
-    torch.Size([1, 3, 4, 5])
+    Args:
+        output_size: height and width of the images, without padding.
+        kernel_size: height and width of a block.
+        dilation: how far apart the pixels of a block are.
+        padding: how many pixels around the image the blocks reach into, on each side.
+        stride: how far apart blocks are.
+
+    All five are one number, or a pair for height and width.
+
+    Shape:
+        - Input: `(N, C * prod(kernel_size), L)` or without N; RuntimeError unless L is the number of blocks that `Unfold`
+          finds in an image of this size.
+        - Output: `(N, C, *output_size)` or without N.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.randn(1, 12, 12)).shape
+        torch.Size([1, 3, 4, 5])
     """
 
     __constants__ = ("output_size", "kernel_size", "dilation", "padding", "stride")

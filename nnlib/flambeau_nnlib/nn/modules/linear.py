@@ -18,11 +18,16 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input; takes, and ignores, any arguments.
+    """Returns its input: a placeholder for a layer that a network leaves out. It takes, and ignores, any arguments.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Identity(54, unused=True)(torch.ones(2))
-    tensor([1., 1.])
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Output: the input itself.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Identity(54, unused=True)(torch.ones(2))
+        tensor([1., 1.])
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,15 +38,25 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`y = x @ weight.T + bias`.
+    """Applies an affine map to the last dimension: `y = x @ weight.T + bias`.
 
-    Shape: input `(*, in_features)`, output `(*, out_features)`, weight `(out_features, in_features)`. Weight and bias
-    are initialized from U(-k, k) with k = 1 / sqrt(in_features).
+    Weight and bias are initialized from U(-k, k) with k = 1 / sqrt(in_features).
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.Linear(20, 30)
-    >>> layer(torch.randn(128, 20)).shape
-    torch.Size([128, 30])
+    Args:
+        in_features: the size of the last dimension of the input; the call raises RuntimeError for another.
+        out_features: the size of the last dimension of the output.
+        bias: whether a learned bias is added; without it, `bias` is None.
+        device, dtype: of the parameters `weight`, `(out_features, in_features)`, and `bias`, `(out_features,)`.
+
+    Shape:
+        - Input: `(*, in_features)`, where `*` is any number of dimensions, also none.
+        - Output: `(*, out_features)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.Linear(20, 30)
+        >>> layer(torch.randn(128, 20)).shape
+        torch.Size([128, 30])
     """
 
     __constants__ = ("in_features", "out_features")
@@ -79,11 +94,26 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A `Linear` whose `in_features` is the last size of its first input.
+    """A `Linear` that takes `in_features` from the last dimension of its first input, and is an ordinary `Linear` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyLinear(30)(torch.randn(128, 20)).shape
-    torch.Size([128, 30])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        out_features: the size of the last dimension of the output.
+        bias: whether a learned bias is added.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(*, in_features)`, where `*` is any number of dimensions, also none.
+        - Output: `(*, out_features)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyLinear(30)
+        >>> layer(torch.randn(128, 20)).shape
+        torch.Size([128, 30])
+        >>> layer
+        Linear(in_features=20, out_features=30, bias=True)
     """
 
     cls_to_become = Linear
@@ -123,15 +153,27 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class Bilinear(Module):
-    """`y[o] = x1 @ weight[o] @ x2 + bias[o]`.
+    """Applies a bilinear map to the last dimensions of two inputs: `y[o] = x1 @ weight[o] @ x2 + bias[o]`.
 
-    Shape: inputs `(*, in1_features)` and `(*, in2_features)`, output `(*, out_features)`, weight
-    `(out_features, in1_features, in2_features)`. Initialized from U(-k, k) with k = 1 / sqrt(in1_features).
+    Weight and bias are initialized from U(-k, k) with k = 1 / sqrt(in1_features).
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.Bilinear(20, 30, 40)
-    >>> layer(torch.randn(128, 20), torch.randn(128, 30)).shape
-    torch.Size([128, 40])
+    Args:
+        in1_features: the size of the last dimension of the first input; ValueError unless it is positive.
+        in2_features: the size of the last dimension of the second input.
+        out_features: the size of the last dimension of the output.
+        bias: whether a learned bias is added; without it, `bias` is None.
+        device, dtype: of the parameters `weight`, `(out_features, in1_features, in2_features)`, and `bias`,
+            `(out_features,)`.
+
+    Shape:
+        - Inputs: `(*, in1_features)` and `(*, in2_features)`, with the same dimensions `*`, also none.
+        - Output: `(*, out_features)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.Bilinear(20, 30, 40)
+        >>> layer(torch.randn(128, 20), torch.randn(128, 30)).shape
+        torch.Size([128, 40])
     """
 
     __constants__ = ("in1_features", "in2_features", "out_features")

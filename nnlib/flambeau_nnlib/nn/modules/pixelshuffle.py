@@ -11,14 +11,25 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Turns `(*, C * r * r, H, W)` into `(*, C, H * r, W * r)`, r being `upscale_factor`.
+    """Enlarges images by the factor r = `upscale_factor`, taking the new pixels from r * r times as many channels.
+
+    Channels `c * r * r` to `(c + 1) * r * r - 1` are the r by r pixels that stand for one pixel of channel c, row by row.
 
     Shi et al., *Real-time single image and video super-resolution using an efficient sub-pixel convolutional neural
     network*, 2016.
 
-    >>> import flambeau as torch
-    >>> torch.nn.PixelShuffle(3)(torch.randn(1, 9, 4, 4)).shape
-    torch.Size([1, 1, 12, 12])
+    Args:
+        upscale_factor: by how much height and width grow; the call raises RuntimeError where its square does not divide the
+            number of channels.
+
+    Shape:
+        - Input: `(*, C * r * r, H, W)`.
+        - Output: `(*, C, H * r, W * r)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.PixelShuffle(3)(torch.randn(1, 9, 4, 4)).shape
+        torch.Size([1, 1, 12, 12])
     """
 
     __constants__ = ("upscale_factor",)
@@ -35,11 +46,19 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Turns `(*, C, H * r, W * r)` into `(*, C * r * r, H, W)`, r being `downscale_factor`.
+    """Shrinks images by the factor r = `downscale_factor`, turning r by r pixels into channels: reverses `PixelShuffle`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.PixelUnshuffle(3)(torch.randn(1, 1, 12, 12)).shape
-    torch.Size([1, 9, 4, 4])
+    Args:
+        downscale_factor: by how much height and width shrink; the call raises RuntimeError where it does not divide them.
+
+    Shape:
+        - Input: `(*, C, H * r, W * r)`.
+        - Output: `(*, C * r * r, H, W)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.PixelUnshuffle(3)(torch.randn(1, 1, 12, 12)).shape
+        torch.Size([1, 9, 4, 4])
     """
 
     __constants__ = ("downscale_factor",)

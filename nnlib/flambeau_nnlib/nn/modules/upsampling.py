@@ -11,13 +11,31 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Resizes the spatial dimensions to `size`, or by `scale_factor`; `mode` and the rest as in `F.interpolate`.
+    """Resizes sequences, images or volumes, to a given size or by a factor.
 
-    Shape: `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+    Args:
+        size: the size of each dimension of space of the output, or one number for all. Give either this or `scale_factor`,
+            or the call raises ValueError.
+        scale_factor: the factor of each dimension of space, or one for all; sizes are rounded down.
+        mode: "nearest" (the pixel at or before the place), "nearest-exact" (the nearest pixel), "linear" (sequences),
+            "bilinear", "bicubic" (images), "trilinear" (volumes) or "area" (the mean of the pixels that become one).
+        align_corners: whether the centres of the corner pixels stay where they are, so that results depend on the size; else
+            the outer edges of the corner pixels do. For the linear and cubic modes,
+            where None means False; the call raises ValueError for others.
+        recompute_scale_factor: with `scale_factor`, whether the interpolation uses the factor that the rounded sizes give,
+            not the one given; None means False.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
-    tensor([[[1., 1., 2., 2.]]])
+    Shape:
+        - Input: `(N, C, W_in)`, `(N, C, H_in, W_in)` or `(N, C, D_in, H_in, W_in)`.
+        - Output: `(N, C, W_out)`, `(N, C, H_out, W_out)` or `(N, C, D_out, H_out, W_out)`, where each size is that of `size`,
+          or `floor(size_in * scale_factor)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
+        >>> torch.nn.Upsample(size=5, mode="linear", align_corners=True)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1.0000, 1.2500, 1.5000, 1.7500, 2.0000]]])
     """
 
     __constants__ = ("size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor")
@@ -58,12 +76,21 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resizes `(N, C, H, W)` images, each pixel being that of the input it falls on.
+    """Resizes images, each pixel being that of the input it falls on: `Upsample` in mode "nearest".
 
-    >>> import flambeau as torch
-    >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
-    tensor([[[[1., 1., 2., 2.],
-              [1., 1., 2., 2.]]]])
+    Args:
+        size: height and width of the output, or one number for both. Give either this or `scale_factor`.
+        scale_factor: the factor of height and width, or one for both; sizes are rounded down.
+
+    Shape:
+        - Input: `(N, C, H_in, W_in)`.
+        - Output: `(N, C, H_out, W_out)`, of the size given, or `floor(size_in * scale_factor)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
     """
 
     def __init__(
@@ -73,11 +100,22 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resizes `(N, C, H, W)` images by bilinear interpolation that leaves the corners where they are.
+    """Resizes images by bilinear interpolation that leaves the corner pixels where they are.
 
-    >>> import flambeau as torch
-    >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
-    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    It is `Upsample` in mode "bilinear" with `align_corners=True`.
+
+    Args:
+        size: height and width of the output, or one number for both. Give either this or `scale_factor`.
+        scale_factor: the factor of height and width, or one for both; sizes are rounded down.
+
+    Shape:
+        - Input: `(N, C, H_in, W_in)`.
+        - Output: `(N, C, H_out, W_out)`, of the size given, or `floor(size_in * scale_factor)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """
 
     def __init__(

@@ -163,16 +163,39 @@ class _ConvNd(_Convolution):
 
 
 class Conv1d(_ConvNd):
-    """Cross-correlation of sequences with learned kernels.
+    """Convolution of sequences with learned kernels, one for each output channel (strictly, cross-correlation).
 
-    Shape: input `(N, in_channels, L)` or `(in_channels, L)`, output `(N, out_channels, L_out)` or
-    `(out_channels, L_out)`, with L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1;
-    weight `(out_channels, in_channels / groups, kernel_size)`. `padding` may be "valid" (none) or "same";
-    `padding_mode` is "zeros", "reflect", "replicate" or "circular".
+    Each output channel is the sum over the input channels of the correlation with that channel's kernel, plus a bias.
+    Weight and bias are initialized from U(-k, k) with `k = 1 / sqrt(in_channels / groups * kernel_size)`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-    torch.Size([20, 33, 24])
+    Args:
+        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        out_channels: the number of channels of the output.
+        kernel_size: the length of a kernel.
+        stride: how far the kernel moves from one output element to the next.
+        padding: how much is put around the input on each side. Or "valid" for none, or "same" for as much as keeps the
+            size, which takes a stride of 1.
+        dilation: how far apart the elements of the input are that a kernel takes in; 1 for neighbours.
+        groups: into how many groups the channels are divided, each convolved by itself; has to divide in_channels and
+            out_channels. `groups=in_channels` is a depthwise convolution.
+        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
+            edge) or "circular" (the other end).
+        device, dtype: of the parameters `weight`, `(out_channels, in_channels / groups, kernel_size)`, and `bias`,
+            `(out_channels,)`.
+
+    Shape:
+        - Input: `(N, in_channels, L)` or `(in_channels, L)`.
+        - Output: `(N, out_channels, L_out)` or without N, with
+          `L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
+
+    Raises:
+        ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
+        torch.Size([20, 33, 24])
     """
 
     _dims = 1
@@ -180,17 +203,45 @@ class Conv1d(_ConvNd):
 
 
 class Conv2d(_ConvNd):
-    """Cross-correlation of images with learned kernels.
+    """Convolution of images with learned kernels, one for each output channel (strictly, cross-correlation).
 
-    Shape: input `(N, in_channels, H, W)` or `(in_channels, H, W)`, output `(N, out_channels, H_out, W_out)` or
-    `(out_channels, H_out, W_out)`, sizes as in `Conv1d`; weight `(out_channels, in_channels / groups, *kernel_size)`.
-    Sizes are one number, or one for each dimension. Weight and bias are initialized from U(-k, k) with
-    k = 1 / sqrt(in_channels / groups * prod(kernel_size)).
+    Each output channel is the sum over the input channels of the correlation with that channel's kernel, plus a bias.
+    Weight and bias are initialized from U(-k, k) with `k = 1 / sqrt(in_channels / groups * prod(kernel_size))`.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.Conv2d(16, 33, (3, 5), stride=(2, 1), padding=(4, 2))
-    >>> layer(torch.randn(2, 16, 50, 100)).shape
-    torch.Size([2, 33, 28, 100])
+    Args:
+        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        out_channels: the number of channels of the output.
+        kernel_size: height and width of a kernel, or one number for both.
+        stride: how far the kernel moves from one output element to the next. A pair for height and width, or one number
+            for both.
+        padding: how much is put around the input on each side; one number, or one each for height and width. Or "valid"
+            for none, or "same" for as much as keeps the size, which takes a stride of 1.
+        dilation: how far apart the elements of the input are that a kernel takes in; 1 for neighbours. A pair for
+            height and width, or one number for both.
+        groups: into how many groups the channels are divided, each convolved by itself; has to divide in_channels and
+            out_channels. `groups=in_channels` is a depthwise convolution.
+        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
+            edge) or "circular" (the other end).
+        device, dtype: of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and `bias`,
+            `(out_channels,)`.
+
+    Shape:
+        - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`.
+        - Output: `(N, out_channels, H_out, W_out)` or without N, with
+          `H_out = (H + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) // stride[0] + 1`, and W_out the same
+          with index 1.
+
+    Raises:
+        ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.Conv2d(16, 33, (3, 5), stride=(2, 1), padding=(4, 2))
+        >>> layer(torch.randn(2, 16, 50, 100)).shape
+        torch.Size([2, 33, 28, 100])
+        >>> torch.nn.Conv2d(16, 33, 3, padding="same")(torch.randn(16, 50, 100)).shape
+        torch.Size([33, 50, 100])
     """
 
     _dims = 2
@@ -198,14 +249,41 @@ class Conv2d(_ConvNd):
 
 
 class Conv3d(_ConvNd):
-    """Cross-correlation of volumes with learned kernels.
+    """Convolution of volumes with learned kernels, one for each output channel (strictly, cross-correlation).
 
-    Shape: input `(N, in_channels, D, H, W)` or without N, output `(N, out_channels, D_out, H_out, W_out)`, sizes as
-    in `Conv1d`; weight `(out_channels, in_channels / groups, *kernel_size)`.
+    Each output channel is the sum over the input channels of the correlation with that channel's kernel, plus a bias.
+    Weight and bias are initialized from U(-k, k) with `k = 1 / sqrt(in_channels / groups * prod(kernel_size))`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Conv3d(3, 8, 3, stride=2)(torch.randn(2, 3, 7, 9, 11)).shape
-    torch.Size([2, 8, 3, 4, 5])
+    Args:
+        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        out_channels: the number of channels of the output.
+        kernel_size: depth, height and width of a kernel, or one number for all.
+        stride: how far the kernel moves from one output element to the next. Three numbers, or one for all.
+        padding: how much is put around the input on each side; one number, or one each for depth, height and width. Or
+            "valid" for none, or "same" for as much as keeps the size, which takes a stride of 1.
+        dilation: how far apart the elements of the input are that a kernel takes in; 1 for neighbours. Three numbers,
+            or one for all.
+        groups: into how many groups the channels are divided, each convolved by itself; has to divide in_channels and
+            out_channels. `groups=in_channels` is a depthwise convolution.
+        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        padding_mode: what the padding holds: "zeros", "reflect" (the mirror image, without the edge), "replicate" (the
+            edge) or "circular" (the other end).
+        device, dtype: of the parameters `weight`, `(out_channels, in_channels / groups, *kernel_size)`, and `bias`,
+            `(out_channels,)`.
+
+    Shape:
+        - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`.
+        - Output: `(N, out_channels, D_out, H_out, W_out)` or without N, with
+          `D_out = (D + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) // stride[0] + 1`, and H_out and W_out
+          the same with the other indices.
+
+    Raises:
+        ValueError: `padding` or `padding_mode` is not one of these, or `groups` does not divide the channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Conv3d(3, 8, 3, stride=2)(torch.randn(2, 3, 7, 9, 11)).shape
+        torch.Size([2, 8, 3, 4, 5])
     """
 
     _dims = 3
@@ -281,17 +359,45 @@ class _ConvTransposeNd(_Convolution):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of `Conv1d`: what its backward does to gradients, as a layer. Also called deconvolution.
+    """Transposed convolution of sequences, which enlarges by the stride: what the backward of `Conv1d` does to gradients.
 
-    Shape: input `(N, in_channels, L)` or `(in_channels, L)`, output `(N, out_channels, L_out)` or without N, with
-    L_out = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1; weight
-    `(in_channels, out_channels / groups, kernel_size)`. `forward` takes an `output_size`, in place of
-    `output_padding`, to choose among the sizes that the stride leaves open.
+    Every input element puts the kernel, times its value, into the output; where copies overlap they add up. It is also
+    called deconvolution, though it inverts only the shapes. Weight and bias are initialized from U(-k, k) with
+    `k = 1 / sqrt(out_channels / groups * kernel_size)`.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.ConvTranspose1d(16, 33, 3, stride=2)
-    >>> layer(torch.randn(20, 16, 50)).shape, layer(torch.randn(20, 16, 50), output_size=[102]).shape
-    (torch.Size([20, 33, 101]), torch.Size([20, 33, 102]))
+    Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016.
+
+    Args:
+        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        out_channels: the number of channels of the output.
+        kernel_size: the length of a kernel.
+        stride: how far apart the kernel's copies are in the output.
+        padding: how much is cut off the output on each side: the padding of the convolution it transposes.
+        output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
+            to one, and this chooses among them. Has to be below the stride or the dilation.
+        groups: into how many groups the channels are divided, each by itself; has to divide in_channels and
+            out_channels.
+        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        dilation: how far apart the elements of a kernel are put into the output.
+        padding_mode: "zeros", the only one there is here.
+        device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, kernel_size)`, and `bias`,
+            `(out_channels,)`.
+
+    Shape:
+        - Input: `(N, in_channels, L)` or `(in_channels, L)`.
+        - Output: `(N, out_channels, L_out)` or without N, with
+          `L_out = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1`. `forward` takes
+          `output_size`, with or without batch and channels, in place of `output_padding`.
+
+    Raises:
+        ValueError: `padding_mode` is another, `groups` does not divide the channels, or an `output_size` is not one of
+            those that the stride leaves open.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.ConvTranspose1d(16, 33, 3, stride=2)
+        >>> layer(torch.randn(20, 16, 50)).shape, layer(torch.randn(20, 16, 50), output_size=[102]).shape
+        (torch.Size([20, 33, 101]), torch.Size([20, 33, 102]))
     """
 
     _dims = 1
@@ -299,16 +405,51 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of `Conv2d`; see `ConvTranspose1d`.
+    """Transposed convolution of images, which enlarges by the stride: what the backward of `Conv2d` does to gradients.
 
-    Shape: input `(N, in_channels, H, W)` or without N, output `(N, out_channels, H_out, W_out)`; weight
-    `(in_channels, out_channels / groups, *kernel_size)`.
+    Every input element puts the kernel, times its value, into the output; where copies overlap they add up. It is also
+    called deconvolution, though it inverts only the shapes. Weight and bias are initialized from U(-k, k) with
+    `k = 1 / sqrt(out_channels / groups * prod(kernel_size))`.
 
-    >>> import flambeau as torch
-    >>> down, up = torch.nn.Conv2d(4, 4, 3, stride=2, padding=1), torch.nn.ConvTranspose2d(4, 4, 3, stride=2, padding=1)
-    >>> image = torch.randn(1, 4, 12, 12)
-    >>> up(down(image), output_size=image.size()).shape
-    torch.Size([1, 4, 12, 12])
+    Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016.
+
+    Args:
+        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        out_channels: the number of channels of the output.
+        kernel_size: height and width of a kernel, or one number for both.
+        stride: how far apart the kernel's copies are in the output. A pair for height and width, or one number for
+            both.
+        padding: how much is cut off the output on each side: the padding of the convolution it transposes. A pair for
+            height and width, or one number for both.
+        output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
+            to one, and this chooses among them. Has to be below the stride or the dilation. A pair for height and
+            width, or one number for both.
+        groups: into how many groups the channels are divided, each by itself; has to divide in_channels and
+            out_channels.
+        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        dilation: how far apart the elements of a kernel are put into the output. A pair for height and width, or one
+            number for both.
+        padding_mode: "zeros", the only one there is here.
+        device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and `bias`,
+            `(out_channels,)`.
+
+    Shape:
+        - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`.
+        - Output: `(N, out_channels, H_out, W_out)` or without N, with
+          `H_out = (H - 1) * stride[0] - 2 * padding[0] + dilation[0] * (kernel_size[0] - 1) + output_padding[0] + 1`,
+          and W_out the same with index 1. `forward` takes `output_size`, with or without batch and channels, in place
+          of `output_padding`.
+
+    Raises:
+        ValueError: `padding_mode` is another, `groups` does not divide the channels, or an `output_size` is not one of
+            those that the stride leaves open.
+
+    Example:
+        >>> import flambeau as torch
+        >>> down, up = torch.nn.Conv2d(4, 4, 3, stride=2, padding=1), torch.nn.ConvTranspose2d(4, 4, 3, stride=2, padding=1)
+        >>> image = torch.randn(1, 4, 12, 12)
+        >>> up(down(image), output_size=image.size()).shape
+        torch.Size([1, 4, 12, 12])
     """
 
     _dims = 2
@@ -316,14 +457,47 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of `Conv3d`; see `ConvTranspose1d`.
+    """Transposed convolution of volumes, which enlarges by the stride: what the backward of `Conv3d` does to gradients.
 
-    Shape: input `(N, in_channels, D, H, W)` or without N, output `(N, out_channels, D_out, H_out, W_out)`; weight
-    `(in_channels, out_channels / groups, *kernel_size)`.
+    Every input element puts the kernel, times its value, into the output; where copies overlap they add up. It is also
+    called deconvolution, though it inverts only the shapes. Weight and bias are initialized from U(-k, k) with
+    `k = 1 / sqrt(out_channels / groups * prod(kernel_size))`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ConvTranspose3d(3, 8, 3, stride=2)(torch.randn(2, 3, 3, 4, 5)).shape
-    torch.Size([2, 8, 7, 9, 11])
+    Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016.
+
+    Args:
+        in_channels: the number of channels of the input; the call raises RuntimeError for another.
+        out_channels: the number of channels of the output.
+        kernel_size: depth, height and width of a kernel, or one number for all.
+        stride: how far apart the kernel's copies are in the output. Three numbers, or one for all.
+        padding: how much is cut off the output on each side: the padding of the convolution it transposes. Three
+            numbers, or one for all.
+        output_padding: how much longer the output is made, at the end: a convolution of this stride maps several sizes
+            to one, and this chooses among them. Has to be below the stride or the dilation. Three numbers, or one for
+            all.
+        groups: into how many groups the channels are divided, each by itself; has to divide in_channels and
+            out_channels.
+        bias: whether a learned bias is added to each output channel; without it, `bias` is None.
+        dilation: how far apart the elements of a kernel are put into the output. Three numbers, or one for all.
+        padding_mode: "zeros", the only one there is here.
+        device, dtype: of the parameters `weight`, `(in_channels, out_channels / groups, *kernel_size)`, and `bias`,
+            `(out_channels,)`.
+
+    Shape:
+        - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`.
+        - Output: `(N, out_channels, D_out, H_out, W_out)` or without N, with
+          `D_out = (D - 1) * stride[0] - 2 * padding[0] + dilation[0] * (kernel_size[0] - 1) + output_padding[0] + 1`,
+          and H_out and W_out the same with the other indices. `forward` takes `output_size`, with or without batch and
+          channels, in place of `output_padding`.
+
+    Raises:
+        ValueError: `padding_mode` is another, `groups` does not divide the channels, or an `output_size` is not one of
+            those that the stride leaves open.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ConvTranspose3d(3, 8, 3, stride=2)(torch.randn(2, 3, 3, 4, 5)).shape
+        torch.Size([2, 8, 7, 9, 11])
     """
 
     _dims = 3
@@ -404,66 +578,150 @@ class _LazyConvTransposeNd(_LazyConvolution):
 
 
 class LazyConv1d(_LazyConvNd, Conv1d):
-    """A `Conv1d` whose `in_channels` comes from its first input.
+    """A `Conv1d` that takes `in_channels` from its first input, and is an ordinary `Conv1d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyConv1d(33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-    torch.Size([20, 33, 24])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        out_channels: the number of channels of the output.
+        kernel_size: the length of a kernel.
+        stride, padding, dilation, groups, bias, padding_mode: as in `Conv1d`.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(N, in_channels, L)` or `(in_channels, L)`; RuntimeError for other numbers of dimensions.
+        - Output: `(N, out_channels, L_out)` or without N, sizes as in `Conv1d`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyConv1d(33, 3, stride=2)
+        >>> layer(torch.randn(20, 16, 50)).shape, layer.in_channels
+        (torch.Size([20, 33, 24]), 16)
     """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConvNd, Conv2d):
-    """A `Conv2d` whose `in_channels` comes from its first input.
+    """A `Conv2d` that takes `in_channels` from its first input, and is an ordinary `Conv2d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyConv2d(33, 3)(torch.randn(2, 16, 10, 10)).shape
-    torch.Size([2, 33, 8, 8])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        out_channels: the number of channels of the output.
+        kernel_size: height and width of a kernel, or one number for both.
+        stride, padding, dilation, groups, bias, padding_mode: as in `Conv2d`.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`; RuntimeError for other numbers of dimensions.
+        - Output: `(N, out_channels, H_out, W_out)` or without N, sizes as in `Conv2d`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyConv2d(33, 3)
+        >>> layer(torch.randn(2, 16, 10, 10)).shape, layer.in_channels
+        (torch.Size([2, 33, 8, 8]), 16)
     """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConvNd, Conv3d):
-    """A `Conv3d` whose `in_channels` comes from its first input.
+    """A `Conv3d` that takes `in_channels` from its first input, and is an ordinary `Conv3d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyConv3d(8, 3)(torch.randn(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 8, 2, 2, 2])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        out_channels: the number of channels of the output.
+        kernel_size: depth, height and width of a kernel, or one number for all.
+        stride, padding, dilation, groups, bias, padding_mode: as in `Conv3d`.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`; RuntimeError for other numbers of dimensions.
+        - Output: `(N, out_channels, D_out, H_out, W_out)` or without N, sizes as in `Conv3d`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyConv3d(8, 3)
+        >>> layer(torch.randn(2, 3, 4, 4, 4)).shape, layer.in_channels
+        (torch.Size([2, 8, 2, 2, 2]), 3)
     """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
-    """A `ConvTranspose1d` whose `in_channels` comes from its first input.
+    """A `ConvTranspose1d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose1d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyConvTranspose1d(33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-    torch.Size([20, 33, 101])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        out_channels: the number of channels of the output.
+        kernel_size: the length of a kernel.
+        stride, padding, output_padding, groups, bias, dilation, padding_mode: as in `ConvTranspose1d`.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(N, in_channels, L)` or `(in_channels, L)`; RuntimeError for other numbers of dimensions.
+        - Output: `(N, out_channels, L_out)` or without N, sizes as in `ConvTranspose1d`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyConvTranspose1d(33, 3, stride=2)
+        >>> layer(torch.randn(20, 16, 50)).shape, layer.in_channels
+        (torch.Size([20, 33, 101]), 16)
     """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTransposeNd, ConvTranspose2d):
-    """A `ConvTranspose2d` whose `in_channels` comes from its first input.
+    """A `ConvTranspose2d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose2d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyConvTranspose2d(33, 3)(torch.randn(2, 16, 8, 8)).shape
-    torch.Size([2, 33, 10, 10])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        out_channels: the number of channels of the output.
+        kernel_size: height and width of a kernel, or one number for both.
+        stride, padding, output_padding, groups, bias, dilation, padding_mode: as in `ConvTranspose2d`.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(N, in_channels, H, W)` or `(in_channels, H, W)`; RuntimeError for other numbers of dimensions.
+        - Output: `(N, out_channels, H_out, W_out)` or without N, sizes as in `ConvTranspose2d`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyConvTranspose2d(33, 3)
+        >>> layer(torch.randn(2, 16, 8, 8)).shape, layer.in_channels
+        (torch.Size([2, 33, 10, 10]), 16)
     """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTransposeNd, ConvTranspose3d):
-    """A `ConvTranspose3d` whose `in_channels` comes from its first input.
+    """A `ConvTranspose3d` that takes `in_channels` from its first input, and is an ordinary `ConvTranspose3d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyConvTranspose3d(8, 3)(torch.randn(2, 3, 2, 2, 2)).shape
-    torch.Size([2, 8, 4, 4, 4])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        out_channels: the number of channels of the output.
+        kernel_size: depth, height and width of a kernel, or one number for all.
+        stride, padding, output_padding, groups, bias, dilation, padding_mode: as in `ConvTranspose3d`.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`; RuntimeError for other numbers of dimensions.
+        - Output: `(N, out_channels, D_out, H_out, W_out)` or without N, sizes as in `ConvTranspose3d`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
+        >>> layer(torch.randn(2, 3, 2, 2, 2)).shape, layer.in_channels
+        (torch.Size([2, 8, 4, 4, 4]), 3)
     """
 
     cls_to_become = ConvTranspose3d

@@ -67,33 +67,65 @@ class _ConstantPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Pads `(C, W)` or `(N, C, W)` input with `value`.
+    """Pads sequences with a constant.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ConstantPad1d((1, 2), 9.0)(torch.tensor([[1.0, 2.0]]))
-    tensor([[9., 1., 2., 9., 9.]])
+    Args:
+        padding: the numbers of elements to add on the left and on the right, or one number for both. Negative numbers
+            crop.
+        value: what the added elements hold.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ConstantPad1d((1, 2), 9.0)(torch.tensor([[1.0, 2.0]]))
+        tensor([[9., 1., 2., 9., 9.]])
     """
 
     _dims = 1
 
 
 class ConstantPad2d(_ConstantPad):
-    """Pads `(C, H, W)` or `(N, C, H, W)` input with `value`.
+    """Pads images with a constant.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ConstantPad2d((3, 0, 2, 1), 3.5)(torch.randn(1, 2, 2)).shape
-    torch.Size([1, 5, 5])
+    Args:
+        padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
+            Negative numbers crop.
+        value: what the added elements hold.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with `H_out = top + H + bottom` and
+          `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ConstantPad2d((3, 0, 2, 1), 3.5)(torch.randn(1, 2, 2)).shape
+        torch.Size([1, 5, 5])
     """
 
     _dims = 2
 
 
 class ConstantPad3d(_ConstantPad):
-    """Pads `(C, D, H, W)` or `(N, C, D, H, W)` input with `value`.
+    """Pads volumes with a constant.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ConstantPad3d(1, 3.5)(torch.randn(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
+    Args:
+        padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
+            number for all. Negative numbers crop.
+        value: what the added elements hold.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with `D_out = front + D + back`,
+          `H_out = top + H + bottom` and `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ConstantPad3d(1, 3.5)(torch.randn(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
     """
 
     _dims = 3
@@ -108,29 +140,60 @@ class _ZeroPad(_ConstantPad):
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Pads `(C, W)` or `(N, C, W)` input with zeros.
+    """Pads sequences with zeros.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0]]))
-    tensor([[0., 1., 2., 0.]])
+    Args:
+        padding: the numbers of elements to add on the left and on the right, or one number for both. Negative numbers
+            crop.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0]]))
+        tensor([[0., 1., 2., 0.]])
     """
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Pads `(C, H, W)` or `(N, C, H, W)` input with zeros.
+    """Pads images with zeros.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ZeroPad2d((1, 1, 2, 0))(torch.randn(1, 1, 3, 3)).shape
-    torch.Size([1, 1, 5, 5])
+    Args:
+        padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
+            Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with `H_out = top + H + bottom` and
+          `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ZeroPad2d((1, 1, 2, 0))(torch.ones(1, 1, 2))
+        tensor([[[0., 0., 0., 0.],
+                 [0., 0., 0., 0.],
+                 [0., 1., 1., 0.]]])
     """
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Pads `(C, D, H, W)` or `(N, C, D, H, W)` input with zeros.
+    """Pads volumes with zeros.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ZeroPad3d(1)(torch.randn(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
+    Args:
+        padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
+            number for all. Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with `D_out = front + D + back`,
+          `H_out = top + H + bottom` and `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ZeroPad3d(1)(torch.randn(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
     """
 
 
@@ -139,33 +202,65 @@ class _ReflectionPad(_Pad):
 
 
 class ReflectionPad1d(_ReflectionPad):
-    """Pads `(C, W)` or `(N, C, W)` input with its mirror image, the edge itself not repeated.
+    """Pads sequences with their mirror image, the edge itself not repeated.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReflectionPad1d(2)(torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
-    tensor([[2., 1., 0., 1., 2., 3., 2., 1.]])
+    Args:
+        padding: the numbers of elements to add on the left and on the right, or one number for both. The call raises
+            RuntimeError for one that is not below the size of its dimension. Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReflectionPad1d(2)(torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
+        tensor([[2., 1., 0., 1., 2., 3., 2., 1.]])
     """
 
     _dims = 1
 
 
 class ReflectionPad2d(_ReflectionPad):
-    """Pads `(C, H, W)` or `(N, C, H, W)` input with its mirror image.
+    """Pads images with their mirror image, the edge itself not repeated.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReflectionPad2d((1, 1, 2, 0))(torch.randn(1, 1, 3, 3)).shape
-    torch.Size([1, 1, 5, 5])
+    Args:
+        padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
+            The call raises RuntimeError for one that is not below the size of its dimension. Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with `H_out = top + H + bottom` and
+          `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReflectionPad2d((1, 1, 1, 0))(torch.tensor([[[0.0, 1.0], [2.0, 3.0]]]))
+        tensor([[[3., 2., 3., 2.],
+                 [1., 0., 1., 0.],
+                 [3., 2., 3., 2.]]])
     """
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPad):
-    """Pads `(C, D, H, W)` or `(N, C, D, H, W)` input with its mirror image.
+    """Pads volumes with their mirror image, the edge itself not repeated.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReflectionPad3d(1)(torch.randn(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
+    Args:
+        padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
+            number for all. The call raises RuntimeError for one that is not below the size of its dimension. Negative
+            numbers crop.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with `D_out = front + D + back`,
+          `H_out = top + H + bottom` and `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReflectionPad3d(1)(torch.randn(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
     """
 
     _dims = 3
@@ -176,33 +271,64 @@ class _ReplicationPad(_Pad):
 
 
 class ReplicationPad1d(_ReplicationPad):
-    """Pads `(C, W)` or `(N, C, W)` input with copies of its edge.
+    """Pads sequences with copies of their edge.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReplicationPad1d((2, 1))(torch.tensor([[0.0, 1.0, 2.0]]))
-    tensor([[0., 0., 0., 1., 2., 2.]])
+    Args:
+        padding: the numbers of elements to add on the left and on the right, or one number for both. Negative numbers
+            crop.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReplicationPad1d((2, 1))(torch.tensor([[0.0, 1.0, 2.0]]))
+        tensor([[0., 0., 0., 1., 2., 2.]])
     """
 
     _dims = 1
 
 
 class ReplicationPad2d(_ReplicationPad):
-    """Pads `(C, H, W)` or `(N, C, H, W)` input with copies of its edge.
+    """Pads images with copies of their edge.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReplicationPad2d((1, 1, 2, 0))(torch.randn(1, 1, 3, 3)).shape
-    torch.Size([1, 1, 5, 5])
+    Args:
+        padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
+            Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with `H_out = top + H + bottom` and
+          `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReplicationPad2d((1, 1, 1, 0))(torch.tensor([[[0.0, 1.0], [2.0, 3.0]]]))
+        tensor([[[0., 0., 1., 1.],
+                 [0., 0., 1., 1.],
+                 [2., 2., 3., 3.]]])
     """
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPad):
-    """Pads `(C, D, H, W)` or `(N, C, D, H, W)` input with copies of its edge.
+    """Pads volumes with copies of their edge.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ReplicationPad3d(1)(torch.randn(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
+    Args:
+        padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
+            number for all. Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with `D_out = front + D + back`,
+          `H_out = top + H + bottom` and `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ReplicationPad3d(1)(torch.randn(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
     """
 
     _dims = 3
@@ -218,33 +344,65 @@ class _CircularPad(_Pad):
 
 
 class CircularPad1d(_CircularPad):
-    """Pads `(C, W)` or `(N, C, W)` input with its other end.
+    """Pads sequences with their other end.
 
-    >>> import flambeau as torch
-    >>> torch.nn.CircularPad1d((1, 2))(torch.tensor([[0.0, 1.0, 2.0]]))
-    tensor([[2., 0., 1., 2., 0., 1.]])
+    Args:
+        padding: the numbers of elements to add on the left and on the right, or one number for both. The call raises
+            RuntimeError for one that is above the size of its dimension. Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, W)` or `(C, W)`; ValueError for other numbers of dimensions.
+        - Output: `(N, C, W_out)` or `(C, W_out)`, with `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CircularPad1d((1, 2))(torch.tensor([[0.0, 1.0, 2.0]]))
+        tensor([[2., 0., 1., 2., 0., 1.]])
     """
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPad):
-    """Pads `(C, H, W)` or `(N, C, H, W)` input with its other end.
+    """Pads images with their other end.
 
-    >>> import flambeau as torch
-    >>> torch.nn.CircularPad2d((1, 1, 2, 0))(torch.randn(1, 1, 3, 3)).shape
-    torch.Size([1, 1, 5, 5])
+    Args:
+        padding: the numbers of pixels to add on the left, right, top and bottom, in this order, or one number for all.
+            The call raises RuntimeError for one that is above the size of its dimension. Negative numbers crop.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`; ValueError for other numbers of dimensions.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with `H_out = top + H + bottom` and
+          `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CircularPad2d((1, 1, 1, 0))(torch.tensor([[[0.0, 1.0], [2.0, 3.0]]]))
+        tensor([[[3., 2., 3., 2.],
+                 [1., 0., 1., 0.],
+                 [3., 2., 3., 2.]]])
     """
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPad):
-    """Pads `(C, D, H, W)` or `(N, C, D, H, W)` input with its other end.
+    """Pads volumes with their other end.
 
-    >>> import flambeau as torch
-    >>> torch.nn.CircularPad3d(1)(torch.randn(1, 2, 3, 4)).shape
-    torch.Size([1, 4, 5, 6])
+    Args:
+        padding: the numbers of voxels to add on the left, right, top, bottom, front and back, in this order, or one
+            number for all. The call raises RuntimeError for one that is above the size of its dimension. Negative
+            numbers crop.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`; ValueError for other numbers of dimensions.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with `D_out = front + D + back`,
+          `H_out = top + H + bottom` and `W_out = left + W + right`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CircularPad3d(1)(torch.randn(1, 2, 3, 4)).shape
+        torch.Size([1, 4, 5, 6])
     """
 
     _dims = 3

@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from flambeau import Tensor
 
 from .. import functional as F
+from .adaptive_pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+)
 from .module import Module
 from .utils import _ntuple, _single
 
@@ -34,7 +42,6 @@ __all__ = [
 ]
 
 Size = int | Sequence[int]
-OutputSize = int | None | Sequence[int | None]
 
 
 class _MaxPoolNd(Module):
@@ -76,41 +83,101 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maximum of each window of a sequence; with `return_indices`, also where it was, for `MaxUnpool1d`.
+    """The maximum of each window of a sequence, channel by channel.
 
-    Shape: input `(N, C, L)` or `(C, L)`, output `(N, C, L_out)` or `(C, L_out)`, with
-    L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1, rounded down, or up if `ceil_mode`.
-    `stride` is `kernel_size` by default.
+    Args:
+        kernel_size: the length of a window.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap.
+        padding: how much is put around the input on each side; it is never the maximum. At most half of the window.
+        dilation: how far apart the elements of a window are.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool1d`: its position among the `L`
+            elements of the channel.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
+            end.
 
-    >>> import flambeau as torch
-    >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
-    tensor([[3., 5.]])
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: `(N, C, L_out)` or `(C, L_out)`, or two of them with `return_indices`, with
+          `L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded as `ceil_mode` says.
+
+    Raises:
+        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
+            window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[3., 5.]])
     """
 
     _pool = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The maximum of each window of an image.
+    """The maximum of each window of an image, channel by channel.
 
-    Shape: input `(N, C, H, W)` or `(C, H, W)`, output `(N, C, H_out, W_out)` or without N, sizes as in `MaxPool1d`.
+    Args:
+        kernel_size: height and width of a window, or one number for both.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; a pair, or
+            one number for both.
+        padding: how much is put around the input on each side; it is never the maximum. At most half of the window; a
+            pair, or one number for both.
+        dilation: how far apart the elements of a window are; a pair, or one number for both.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool2d`: its position among the `H * W`
+            elements of the channel.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
+            end.
 
-    >>> import flambeau as torch
-    >>> torch.nn.MaxPool2d(3, stride=2)(torch.randn(20, 16, 50, 32)).shape
-    torch.Size([20, 16, 24, 15])
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, or two of them with `return_indices`, with
+          `H_out = (H + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1`, rounded as
+          `ceil_mode` says, and W_out the same with index 1.
+
+    Raises:
+        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
+            window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MaxPool2d(3, stride=2)(torch.randn(20, 16, 50, 32)).shape
+        torch.Size([20, 16, 24, 15])
+        >>> torch.nn.MaxPool2d(2, return_indices=True)(torch.arange(8.0).reshape(1, 2, 4))
+        (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
     """
 
     _pool = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maximum of each window of a volume.
+    """The maximum of each window of a volume, channel by channel.
 
-    Shape: input `(N, C, D, H, W)` or without N, output `(N, C, D_out, H_out, W_out)`, sizes as in `MaxPool1d`.
+    Args:
+        kernel_size: depth, height and width of a window, or one number for all.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; three
+            numbers, or one for all.
+        padding: how much is put around the input on each side; it is never the maximum. At most half of the window;
+            three numbers, or one for all.
+        dilation: how far apart the elements of a window are; three numbers, or one for all.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool3d`: its position among the
+            `D * H * W` elements of the channel.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
+            end.
 
-    >>> import flambeau as torch
-    >>> torch.nn.MaxPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
-    torch.Size([2, 3, 2, 3, 4])
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, or two of them with `return_indices`,
+          with `D_out = (D + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1`, rounded as
+          `ceil_mode` says, and H_out and W_out the same with the other indices.
+
+    Raises:
+        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
+            window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MaxPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
+        torch.Size([2, 3, 2, 3, 4])
     """
 
     _pool = staticmethod(F.max_pool3d)
@@ -136,13 +203,24 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the values that `MaxPool1d` kept back to where they were, and zeros elsewhere.
 
-    Shape: input and indices `(N, C, L)` or `(C, L)`, output `(N, C, L_out)` or `(C, L_out)`, with
-    L_out = (L - 1) * stride - 2 * padding + kernel_size, or as given by `output_size`.
+    Several sizes are pooled to the same one: `output_size` says which of them is meant.
 
-    >>> import flambeau as torch
-    >>> values, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
-    >>> torch.nn.MaxUnpool1d(2)(values, indices)
-    tensor([[0., 3., 0., 5.]])
+    Args:
+        kernel_size: the length of a window, as for the pooling.
+        stride: how far apart windows were; None, the default, for `kernel_size`.
+        padding: how much was put around the input on each side.
+
+    Shape:
+        - Input and indices: `(N, C, L)` or `(C, L)`; both come from `MaxPool1d` with `return_indices=True`.
+        - Output: `(N, C, L_out)` or `(C, L_out)`, with `L_out = (L - 1) * stride - 2 * padding + kernel_size`; or the
+          third argument of the call, `output_size`, with or without batch and channels. It may differ from this by less
+          than the stride, or the call raises ValueError.
+
+    Example:
+        >>> import flambeau as torch
+        >>> values, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        >>> torch.nn.MaxUnpool1d(2)(values, indices)
+        tensor([[0., 3., 0., 5.]])
     """
 
     _dims = 1
@@ -150,9 +228,29 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the values that `MaxPool2d` kept back to where they were, and zeros elsewhere; see `MaxUnpool1d`.
+    """Puts the values that `MaxPool2d` kept back to where they were, and zeros elsewhere.
 
-    Shape: input and indices `(N, C, H, W)` or `(C, H, W)`, output `(N, C, H_out, W_out)` or without N.
+    Several sizes are pooled to the same one: `output_size` says which of them is meant.
+
+    Args:
+        kernel_size: height and width of a window, or one number for both, as for the pooling.
+        stride: how far apart windows were; None, the default, for `kernel_size`; a pair, or one number for both.
+        padding: how much was put around the input on each side; a pair, or one number for both.
+
+    Shape:
+        - Input and indices: `(N, C, H, W)` or `(C, H, W)`; both come from `MaxPool2d` with `return_indices=True`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with
+          `H_out = (H - 1) * stride[0] - 2 * padding[0] + kernel_size[0]`, and W_out the same with index 1; or the third
+          argument of the call, `output_size`, with or without batch and channels. It may differ from this by less than
+          the stride, or the call raises ValueError.
+
+    Example:
+        >>> import flambeau as torch
+        >>> image = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
+        >>> values, indices = torch.nn.MaxPool2d(2, return_indices=True)(image)
+        >>> torch.nn.MaxUnpool2d(2)(values, indices)
+        tensor([[[0., 0.],
+                 [0., 4.]]])
     """
 
     _dims = 2
@@ -160,9 +258,28 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the values that `MaxPool3d` kept back to where they were, and zeros elsewhere; see `MaxUnpool1d`.
+    """Puts the values that `MaxPool3d` kept back to where they were, and zeros elsewhere.
 
-    Shape: input and indices `(N, C, D, H, W)` or without N, output `(N, C, D_out, H_out, W_out)` or without N.
+    Several sizes are pooled to the same one: `output_size` says which of them is meant.
+
+    Args:
+        kernel_size: depth, height and width of a window, or one number for all, as for the pooling.
+        stride: how far apart windows were; None, the default, for `kernel_size`; three numbers, or one for all.
+        padding: how much was put around the input on each side; three numbers, or one for all.
+
+    Shape:
+        - Input and indices: `(N, C, D, H, W)` or `(C, D, H, W)`; both come from `MaxPool3d` with `return_indices=True`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
+          `D_out = (D - 1) * stride[0] - 2 * padding[0] + kernel_size[0]`, and H_out and W_out the same with the other
+          indices; or the third argument of the call, `output_size`, with or without batch and channels. It may differ
+          from this by less than the stride, or the call raises ValueError.
+
+    Example:
+        >>> import flambeau as torch
+        >>> volume = torch.randn(1, 3, 4, 6, 9)
+        >>> values, indices = torch.nn.MaxPool3d(2, return_indices=True)(volume)
+        >>> torch.nn.MaxUnpool3d(2)(values, indices, output_size=volume.size()).shape
+        torch.Size([1, 3, 4, 6, 9])
     """
 
     _dims = 3
@@ -170,14 +287,29 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class AvgPool1d(Module):
-    """The mean of each window of a sequence; the padding counts unless `count_include_pad` is false.
+    """The mean of each window of a sequence, channel by channel.
 
-    Shape: input `(N, C, L)` or `(C, L)`, output `(N, C, L_out)` or `(C, L_out)`, with
-    L_out = (L + 2 * padding - kernel_size) / stride + 1, rounded down, or up if `ceil_mode`.
+    Args:
+        kernel_size: the length of a window.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap.
+        padding: how many zeros are put around the input on each side; at most half of the window.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
+            end; what lies beyond it does not count.
+        count_include_pad: whether the zeros of the padding count in the means.
 
-    >>> import flambeau as torch
-    >>> torch.nn.AvgPool1d(3, stride=2)(torch.tensor([[1.0, 2, 3, 4, 5, 6, 7]]))
-    tensor([[2., 4., 6.]])
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: `(N, C, L_out)` or `(C, L_out)`, with `L_out = (L + 2 * padding - kernel_size) / stride + 1`, rounded
+          as `ceil_mode` says.
+
+    Raises:
+        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
+            window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AvgPool1d(3, stride=2)(torch.tensor([[1.0, 2, 3, 4, 5, 6, 7]]))
+        tensor([[2., 4., 6.]])
     """
 
     __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
@@ -240,26 +372,66 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of an image, or its sum divided by `divisor_override`.
+    """The mean of each window of an image, channel by channel.
 
-    Shape: input `(N, C, H, W)` or `(C, H, W)`, output `(N, C, H_out, W_out)` or without N, sizes as in `AvgPool1d`.
+    Args:
+        kernel_size: height and width of a window, or one number for both.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; a pair, or
+            one number for both.
+        padding: how many zeros are put around the input on each side; at most half of the window; a pair, or one number
+            for both.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
+            end; what lies beyond it does not count.
+        count_include_pad: whether the zeros of the padding count in the means.
+        divisor_override: what the sum of each window is divided by, in place of the number of its elements; not 0.
 
-    >>> import flambeau as torch
-    >>> torch.nn.AvgPool2d((3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
-    torch.Size([20, 16, 24, 31])
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with
+          `H_out = (H + 2 * padding[0] - kernel_size[0]) / stride[0] + 1`, rounded as `ceil_mode` says, and W_out the
+          same with index 1.
+
+    Raises:
+        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
+            window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AvgPool2d((3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
+        torch.Size([20, 16, 24, 31])
     """
 
     _pool = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of a volume, or its sum divided by `divisor_override`.
+    """The mean of each window of a volume, channel by channel.
 
-    Shape: input `(N, C, D, H, W)` or without N, output `(N, C, D_out, H_out, W_out)`, sizes as in `AvgPool1d`.
+    Args:
+        kernel_size: depth, height and width of a window, or one number for all.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; three
+            numbers, or one for all.
+        padding: how many zeros are put around the input on each side; at most half of the window; three numbers, or one
+            for all.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the padding at the
+            end; what lies beyond it does not count.
+        count_include_pad: whether the zeros of the padding count in the means.
+        divisor_override: what the sum of each window is divided by, in place of the number of its elements; not 0.
 
-    >>> import flambeau as torch
-    >>> torch.nn.AvgPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
-    torch.Size([2, 3, 2, 3, 4])
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
+          `D_out = (D + 2 * padding[0] - kernel_size[0]) / stride[0] + 1`, rounded as `ceil_mode` says, and H_out and
+          W_out the same with the other indices.
+
+    Raises:
+        RuntimeError: in the call, where the input has another number of dimensions, the padding is too large, or no
+            window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AvgPool3d(2)(torch.randn(2, 3, 4, 6, 8)).shape
+        torch.Size([2, 3, 2, 3, 4])
     """
 
     _pool = staticmethod(F.avg_pool3d)
@@ -305,14 +477,32 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The maximum of windows at random steps, which reach the output size, or ratio, asked for.
+    """The maximum of windows at random steps of an image: shrinks by factors that are not whole numbers.
 
-    Shape: input `(N, C, H, W)` or `(C, H, W)`, output `(N, C, *output_size)` or without N.
+    Steps vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
+    evaluation.
+
     Graham, *Fractional max-pooling*, 2014.
 
-    >>> import flambeau as torch
-    >>> torch.nn.FractionalMaxPool2d(3, output_ratio=(0.5, 0.5))(torch.randn(2, 16, 50, 32)).shape
-    torch.Size([2, 16, 25, 16])
+    Args:
+        kernel_size: height and width of a window, or one number for both.
+        output_size: the sizes of the output, or one for all dimensions. Give either this or `output_ratio`.
+        output_ratio: the sizes of the output as shares of those of the input, above 0 and below 1, rounded down.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool2d`.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 2)` that place the windows, in place of new draws.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`. The call raises
+          RuntimeError where `output_size + kernel_size - 1` is above the size of the input.
+
+    Raises:
+        ValueError: both or none of `output_size` and `output_ratio` are given, or a ratio is out of range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.FractionalMaxPool2d(3, output_ratio=(0.5, 0.5))(torch.randn(2, 16, 50, 32)).shape
+        torch.Size([2, 16, 25, 16])
     """
 
     _dims = 2
@@ -320,13 +510,32 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The maximum of windows at random steps; see `FractionalMaxPool2d`.
+    """The maximum of windows at random steps of a volume: shrinks by factors that are not whole numbers.
 
-    Shape: input `(N, C, D, H, W)` or without N, output `(N, C, *output_size)` or without N.
+    Steps vary by one around `size_in / size_out`, with a new draw for each sample and channel, in training and
+    evaluation.
 
-    >>> import flambeau as torch
-    >>> torch.nn.FractionalMaxPool3d(3, output_size=(2, 3, 4))(torch.randn(2, 3, 6, 8, 9)).shape
-    torch.Size([2, 3, 2, 3, 4])
+    Graham, *Fractional max-pooling*, 2014.
+
+    Args:
+        kernel_size: depth, height and width of a window, or one number for all.
+        output_size: the sizes of the output, or one for all dimensions. Give either this or `output_ratio`.
+        output_ratio: the sizes of the output as shares of those of the input, above 0 and below 1, rounded down.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool3d`.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 3)` that place the windows, in place of new draws.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`. The call raises
+          RuntimeError where `output_size + kernel_size - 1` is above the size of the input less one.
+
+    Raises:
+        ValueError: both or none of `output_size` and `output_ratio` are given, or a ratio is out of range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.FractionalMaxPool3d(3, output_size=(2, 3, 4))(torch.randn(2, 3, 6, 8, 9)).shape
+        torch.Size([2, 3, 2, 3, 4])
     """
 
     _dims = 3
@@ -351,147 +560,78 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm `(sum of x ** p) ** (1 / p)` of each window of a sequence, with p = `norm_type`.
+    """The p-norm `sum(x ** p) ** (1 / p)` of each window of a sequence, channel by channel.
 
-    Shape: input `(N, C, L)` or `(C, L)`, output `(N, C, L_out)` or `(C, L_out)`,
-    L_out = (L - kernel_size) / stride + 1.
+    For p = 1 it is the sum of the window, for p = infinity the maximum of `|x|`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]))
-    tensor([[[ 5., 10.]]])
+    Args:
+        norm_type: p; not 0.
+        kernel_size: the length of a window.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
+
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: `(N, C, L_out)` or `(C, L_out)`, with `L_out = (L - kernel_size) / stride + 1`, rounded as `ceil_mode`
+          says.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]))
+        tensor([[[ 5., 10.]]])
     """
 
     _pool = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of each window of an image; see `LPPool1d`.
+    """The p-norm `sum(x ** p) ** (1 / p)` of each window of an image, channel by channel.
 
-    Shape: input `(N, C, H, W)` or `(C, H, W)`, output `(N, C, H_out, W_out)` or without N.
+    For p = 1 it is the sum of the window, for p = infinity the maximum of `|x|`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LPPool2d(1.2, (3, 2), stride=(2, 1))(torch.rand(2, 3, 9, 8)).shape
-    torch.Size([2, 3, 4, 7])
+    Args:
+        norm_type: p; not 0.
+        kernel_size: height and width of a window, or one number for both.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; a pair, or
+            one number for both.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`, with `H_out = (H - kernel_size[0]) / stride[0] + 1`,
+          rounded as `ceil_mode` says, and W_out the same with index 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LPPool2d(1.2, (3, 2), stride=(2, 1))(torch.rand(2, 3, 9, 8)).shape
+        torch.Size([2, 3, 4, 7])
     """
 
     _pool = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of each window of a volume; see `LPPool1d`.
+    """The p-norm `sum(x ** p) ** (1 / p)` of each window of a volume, channel by channel.
 
-    Shape: input `(N, C, D, H, W)` or without N, output `(N, C, D_out, H_out, W_out)` or without N.
+    For p = 1 it is the sum of the window, for p = infinity the maximum of `|x|`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LPPool3d(2, 2)(torch.rand(2, 3, 4, 6, 8)).shape
-    torch.Size([2, 3, 2, 3, 4])
+    Args:
+        norm_type: p; not 0.
+        kernel_size: depth, height and width of a window, or one number for all.
+        stride: how far apart windows are; None, the default, for `kernel_size`, so that they do not overlap; three
+            numbers, or one for all.
+        ceil_mode: whether sizes are rounded up, not down, so that a last window may reach beyond the end.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`, with
+          `D_out = (D - kernel_size[0]) / stride[0] + 1`, rounded as `ceil_mode` says, and H_out and W_out the same with
+          the other indices.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LPPool3d(2, 2)(torch.rand(2, 3, 4, 6, 8)).shape
+        torch.Size([2, 3, 2, 3, 4])
     """
 
     _pool = staticmethod(F.lp_pool3d)
-
-
-class _AdaptiveMaxPoolNd(Module):
-    __constants__ = ("output_size", "return_indices")
-
-    def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
-
-    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        return self._pool(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maximum of each of `output_size` windows of a sequence, whatever its length.
-
-    Shape: input `(N, C, L)` or `(C, L)`, output `(N, C, output_size)` or `(C, output_size)`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
-    tensor([[3., 5.]])
-    """
-
-    _pool = staticmethod(F.adaptive_max_pool1d)
-
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maximum of each window of an image, whatever its size; None in `output_size` keeps that dimension.
-
-    Shape: input `(N, C, H, W)` or `(C, H, W)`, output `(N, C, *output_size)` or `(C, *output_size)`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
-    torch.Size([1, 64, 10, 7])
-    """
-
-    _pool = staticmethod(F.adaptive_max_pool2d)
-
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maximum of each window of a volume; see `AdaptiveMaxPool2d`.
-
-    Shape: input `(N, C, D, H, W)` or without N, output `(N, C, *output_size)` or without N.
-
-    >>> import flambeau as torch
-    >>> torch.nn.AdaptiveMaxPool3d((2, None, 3))(torch.randn(1, 4, 8, 9, 7)).shape
-    torch.Size([1, 4, 2, 9, 3])
-    """
-
-    _pool = staticmethod(F.adaptive_max_pool3d)
-
-
-class _AdaptiveAvgPoolNd(Module):
-    __constants__ = ("output_size",)
-
-    def __init__(self, output_size: OutputSize) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._pool(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The mean of each of `output_size` windows of a sequence, whatever its length.
-
-    Shape: input `(N, C, L)` or `(C, L)`, output `(N, C, output_size)` or `(C, output_size)`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
-    tensor([[2.0000, 3.5000]])
-    """
-
-    _pool = staticmethod(F.adaptive_avg_pool1d)
-
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The mean of each window of an image, whatever its size; None in `output_size` keeps that dimension.
-
-    Shape: input `(N, C, H, W)` or `(C, H, W)`, output `(N, C, *output_size)` or `(C, *output_size)`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.AdaptiveAvgPool2d((5, 7))(torch.randn(1, 64, 8, 9)).shape
-    torch.Size([1, 64, 5, 7])
-    """
-
-    _pool = staticmethod(F.adaptive_avg_pool2d)
-
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The mean of each window of a volume; see `AdaptiveAvgPool2d`.
-
-    Shape: input `(N, C, D, H, W)` or without N, output `(N, C, *output_size)` or without N.
-
-    >>> import flambeau as torch
-    >>> torch.nn.AdaptiveAvgPool3d(2)(torch.randn(1, 4, 8, 9, 7)).shape
-    torch.Size([1, 4, 2, 2, 2])
-    """
-
-    _pool = staticmethod(F.adaptive_avg_pool3d)

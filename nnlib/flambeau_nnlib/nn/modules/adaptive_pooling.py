@@ -1,0 +1,190 @@
+"""Pooling to a given size: windows share the input out, whatever its size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau import Tensor
+
+from .. import functional as F
+from .module import Module
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+]
+
+OutputSize = int | None | Sequence[int | None]
+
+
+class _AdaptiveMaxPoolNd(Module):
+    __constants__ = ("output_size", "return_indices")
+
+    def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        return self._pool(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The maximum of each of a given number of windows of a sequence, whatever its size.
+
+    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    `ceil((i + 1) * S / K)`.
+
+    Args:
+        output_size: the number of windows, which is the length of the output.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool1d`: its position among the `L`
+            elements of the channel.
+
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: `(N, C, output_size)` or `(C, output_size)`, or two of them with `return_indices`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[3., 5.]])
+    """
+
+    _pool = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """The maximum of each of a given number of windows of an image, whatever its size.
+
+    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    `ceil((i + 1) * S / K)`.
+
+    Args:
+        output_size: height and width of the output, or one number for both; None keeps that of the input.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool2d`: its position among the `H * W`
+            elements of the channel.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
+        torch.Size([1, 64, 10, 7])
+    """
+
+    _pool = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The maximum of each of a given number of windows of a volume, whatever its size.
+
+    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    `ceil((i + 1) * S / K)`.
+
+    Args:
+        output_size: depth, height and width of the output, or one number for all; None keeps that of the input.
+        return_indices: whether to return also where each maximum was, for `MaxUnpool3d`: its position among the
+            `D * H * W` elements of the channel.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`, or two of them with `return_indices`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AdaptiveMaxPool3d((2, None, 3))(torch.randn(1, 4, 8, 9, 7)).shape
+        torch.Size([1, 4, 2, 9, 3])
+    """
+
+    _pool = staticmethod(F.adaptive_max_pool3d)
+
+
+class _AdaptiveAvgPoolNd(Module):
+    __constants__ = ("output_size",)
+
+    def __init__(self, output_size: OutputSize) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """The mean of each of a given number of windows of a sequence, whatever its size.
+
+    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    `ceil((i + 1) * S / K)`.
+
+    Args:
+        output_size: the number of windows, which is the length of the output.
+
+    Shape:
+        - Input: `(N, C, L)` or `(C, L)`.
+        - Output: `(N, C, output_size)` or `(C, output_size)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[2.0000, 3.5000]])
+    """
+
+    _pool = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """The mean of each of a given number of windows of an image, whatever its size.
+
+    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    `ceil((i + 1) * S / K)`.
+
+    Args:
+        output_size: height and width of the output, or one number for both; None keeps that of the input.
+
+    Shape:
+        - Input: `(N, C, H, W)` or `(C, H, W)`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AdaptiveAvgPool2d((5, 7))(torch.randn(1, 64, 8, 9)).shape
+        torch.Size([1, 64, 5, 7])
+        >>> torch.nn.AdaptiveAvgPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
+        torch.Size([1, 64, 10, 7])
+    """
+
+    _pool = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """The mean of each of a given number of windows of a volume, whatever its size.
+
+    Windows share the input out: along a dimension of size S, window i of K goes from `floor(i * S / K)` to
+    `ceil((i + 1) * S / K)`.
+
+    Args:
+        output_size: depth, height and width of the output, or one number for all; None keeps that of the input.
+
+    Shape:
+        - Input: `(N, C, D, H, W)` or `(C, D, H, W)`.
+        - Output: `(N, C, *output_size)` or `(C, *output_size)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.AdaptiveAvgPool3d(2)(torch.randn(1, 4, 8, 9, 7)).shape
+        torch.Size([1, 4, 2, 2, 2])
+    """
+
+    _pool = staticmethod(F.adaptive_avg_pool3d)

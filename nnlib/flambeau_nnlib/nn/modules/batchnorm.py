@@ -116,43 +116,98 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalizes each of C features to mean 0 and variance 1 over the batch, then scales and shifts it.
+    """Normalizes each feature to mean 0 and variance 1 over the batch, then scales and shifts it.
 
-    Evaluation uses the running statistics: new = (1 - momentum) * old + momentum * batch, or the mean over all
-    batches if `momentum` is None. Shape: `(N, C)` or `(N, C, L)`, weight, bias and statistics `(C,)`.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. While training, mean and (biased) variance are those of the
+    batch, and the buffers `running_mean` and `running_var` move towards them:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation normalizes by these.
 
     Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
 
-    >>> import flambeau as torch
-    >>> output = torch.nn.BatchNorm1d(4)(torch.randn(20, 4))
-    >>> torch.allclose(output.mean(0), torch.zeros(4), atol=1e-6)
-    True
+    Args:
+        num_features: the number of features, the second dimension of the input.
+        eps: added to the variance before the root is taken; in training ValueError unless it is positive.
+        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each feature.
+        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
+        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_features)` or `(N, num_features, L)`; ValueError for other numbers of dimensions, or, in
+          training, where a feature has a single value.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> output = torch.nn.BatchNorm1d(4)(torch.randn(20, 4))
+        >>> torch.allclose(output.mean(0), torch.zeros(4), atol=1e-6)
+        True
     """
 
     _input_dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalizes each of C channels over the batch and all pixels; see `BatchNorm1d`.
+    """Normalizes each channel of images to mean 0 and variance 1 over the batch and all pixels, then scales and shifts it.
 
-    Shape: `(N, C, H, W)`, weight, bias and statistics `(C,)`.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. While training, mean and (biased) variance are those of the
+    batch, and the buffers `running_mean` and `running_var` move towards them:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation normalizes by these.
 
-    >>> import flambeau as torch
-    >>> torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 5, 5)).shape
-    torch.Size([2, 3, 5, 5])
+    Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
+
+    Args:
+        num_features: the number of channels, the second dimension of the input.
+        eps: added to the variance before the root is taken; in training ValueError unless it is positive.
+        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
+        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_features, H, W)`; ValueError for other numbers of dimensions, or, in training, where a channel
+          has a single value.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.BatchNorm2d(3)
+        >>> layer(torch.randn(2, 3, 5, 5)).shape, layer.num_batches_tracked
+        (torch.Size([2, 3, 5, 5]), tensor(1))
     """
 
     _input_dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalizes each of C channels over the batch and all voxels; see `BatchNorm1d`.
+    """Normalizes each channel of volumes to mean 0 and variance 1 over the batch and all voxels, then scales and shifts it.
 
-    Shape: `(N, C, D, H, W)`, weight, bias and statistics `(C,)`.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. While training, mean and (biased) variance are those of the
+    batch, and the buffers `running_mean` and `running_var` move towards them:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. Evaluation normalizes by these.
 
-    >>> import flambeau as torch
-    >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 5, 5)).shape
-    torch.Size([2, 3, 4, 5, 5])
+    Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
+
+    Args:
+        num_features: the number of channels, the second dimension of the input.
+        eps: added to the variance before the root is taken; in training ValueError unless it is positive.
+        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
+        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_features, D, H, W)`; ValueError for other numbers of dimensions, or, in training, where a
+          channel has a single value.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 5, 5)).shape
+        torch.Size([2, 3, 4, 5, 5])
     """
 
     _input_dims = (5,)
@@ -201,47 +256,99 @@ class _LazyNormBase(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """A `BatchNorm1d` whose `num_features` comes from its first input.
+    """A `BatchNorm1d` that takes `num_features` from its first input, and is an ordinary `BatchNorm1d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyBatchNorm1d()(torch.randn(20, 4)).shape
-    torch.Size([20, 4])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`.
+        device, dtype: of parameters and statistics.
+
+    Shape:
+        - Input: `(N, num_features)` or `(N, num_features, L)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyBatchNorm1d()
+        >>> layer(torch.randn(20, 4)).shape, layer.num_features
+        (torch.Size([20, 4]), 4)
     """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """A `BatchNorm2d` whose `num_features` comes from its first input.
+    """A `BatchNorm2d` that takes `num_features` from its first input, and is an ordinary `BatchNorm2d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyBatchNorm2d()(torch.randn(2, 3, 5, 5)).shape
-    torch.Size([2, 3, 5, 5])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
+        device, dtype: of parameters and statistics.
+
+    Shape:
+        - Input: `(N, num_features, H, W)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyBatchNorm2d()
+        >>> layer(torch.randn(2, 3, 5, 5)).shape, layer.num_features
+        (torch.Size([2, 3, 5, 5]), 3)
     """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """A `BatchNorm3d` whose `num_features` comes from its first input.
+    """A `BatchNorm3d` that takes `num_features` from its first input, and is an ordinary `BatchNorm3d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyBatchNorm3d()(torch.randn(2, 3, 4, 5, 5)).shape
-    torch.Size([2, 3, 4, 5, 5])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`.
+        device, dtype: of parameters and statistics.
+
+    Shape:
+        - Input: `(N, num_features, D, H, W)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyBatchNorm3d()
+        >>> layer(torch.randn(2, 3, 4, 5, 5)).shape, layer.num_features
+        (torch.Size([2, 3, 4, 5, 5]), 3)
     """
 
     cls_to_become = BatchNorm3d
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the batches of all processes of `process_group`; one process alone is `BatchNorm`.
+    """Batch normalization over the batches of all processes, for training with few samples in each.
 
-    Shape: `(N, C, *)`, weight, bias and statistics `(C,)`.
+    It does what `BatchNorm1d` and its kin do, with the mean and variance of all processes' samples together. In
+    evaluation, and where there is one process, it is the same as they are.
 
-    >>> import flambeau as torch
-    >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2))
-    >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]
-    SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    Args:
+        num_features: the number of channels, the second dimension of the input.
+        eps: added to the variance before the root is taken.
+        momentum: the share of the new batch in the running statistics; None for the mean of all batches so far.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        track_running_stats: whether to keep running statistics. Without them, evaluation normalizes by the batch too.
+        process_group: the processes of `torch.distributed` that normalize together; None for all.
+        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_features, *)`; ValueError for fewer than 2 dimensions.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2))
+        >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]
+        SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
 
     def __init__(

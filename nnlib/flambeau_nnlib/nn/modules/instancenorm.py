@@ -99,72 +99,163 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each channel of each sequence to mean 0 and variance 1, in training and evaluation.
+    """Normalizes each channel of each sequence by itself to mean 0 and variance 1, in training and in evaluation.
 
-    With `affine` it is then scaled and shifted; with `track_running_stats`, evaluation uses running statistics.
-    Shape: `(N, C, L)` or `(C, L)`, weight and bias `(C,)`.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. Unlike `BatchNorm1d`, by default it has neither weight and bias
+    nor running statistics.
 
     Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
 
-    >>> import flambeau as torch
-    >>> output = torch.nn.InstanceNorm1d(4)(torch.randn(2, 4, 50))
-    >>> torch.allclose(output.mean(-1), torch.zeros(2, 4), atol=1e-6)
-    True
+    Args:
+        num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
+        eps: added to the variance before the root is taken.
+        momentum: the share of the new batch in the running statistics, where these are kept.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
+        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_features, L)` or `(num_features, L)`; ValueError for other numbers of dimensions, or where a
+          channel has a single value.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> output = torch.nn.InstanceNorm1d(4)(torch.randn(2, 4, 50))
+        >>> torch.allclose(output.mean(-1), torch.zeros(2, 4), atol=1e-6)
+        True
     """
 
     _input_dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each image; see `InstanceNorm1d`. Shape: `(N, C, H, W)` or `(C, H, W)`.
+    """Normalizes each channel of each image by itself to mean 0 and variance 1, in training and in evaluation.
 
-    >>> import flambeau as torch
-    >>> torch.nn.InstanceNorm2d(3, affine=True)(torch.randn(2, 3, 5, 5)).shape
-    torch.Size([2, 3, 5, 5])
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. Unlike `BatchNorm2d`, by default it has neither weight and bias
+    nor running statistics.
+
+    Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
+
+    Args:
+        num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
+        eps: added to the variance before the root is taken.
+        momentum: the share of the new batch in the running statistics, where these are kept.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
+        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_features, H, W)` or `(num_features, H, W)`; ValueError for other numbers of dimensions, or
+          where a channel has a single value.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.InstanceNorm2d(3, affine=True)(torch.randn(2, 3, 5, 5)).shape
+        torch.Size([2, 3, 5, 5])
     """
 
     _input_dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each volume; see `InstanceNorm1d`. Shape: `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Normalizes each channel of each volume by itself to mean 0 and variance 1, in training and in evaluation.
 
-    >>> import flambeau as torch
-    >>> torch.nn.InstanceNorm3d(3)(torch.randn(3, 4, 5, 5)).shape
-    torch.Size([3, 4, 5, 5])
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`. Unlike `BatchNorm3d`, by default it has neither weight and bias
+    nor running statistics.
+
+    Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
+
+    Args:
+        num_features: the number of channels. The call raises ValueError for another where `affine`, else it warns.
+        eps: added to the variance before the root is taken.
+        momentum: the share of the new batch in the running statistics, where these are kept.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of one value for each channel.
+        track_running_stats: whether to keep running statistics while training, and to normalize by them in evaluation.
+        device, dtype: of parameters and statistics, all of shape `(num_features,)`.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_features, D, H, W)` or `(num_features, D, H, W)`; ValueError for other numbers of dimensions,
+          or where a channel has a single value.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.InstanceNorm3d(3)(torch.randn(3, 4, 5, 5)).shape
+        torch.Size([3, 4, 5, 5])
     """
 
     _input_dims = (4, 5)
 
 
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    """An `InstanceNorm1d` whose `num_features` comes from its first input.
+    """An `InstanceNorm1d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm1d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyInstanceNorm1d()(torch.randn(2, 4, 50)).shape
-    torch.Size([2, 4, 50])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`, whose defaults these are.
+        device, dtype: of parameters and statistics.
+
+    Shape:
+        - Input: `(N, num_features, L)` or `(num_features, L)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyInstanceNorm1d()
+        >>> layer(torch.randn(2, 4, 50)).shape, layer.num_features
+        (torch.Size([2, 4, 50]), 4)
     """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    """An `InstanceNorm2d` whose `num_features` comes from its first input.
+    """An `InstanceNorm2d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm2d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyInstanceNorm2d()(torch.randn(2, 3, 5, 5)).shape
-    torch.Size([2, 3, 5, 5])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`, whose defaults these are.
+        device, dtype: of parameters and statistics.
+
+    Shape:
+        - Input: `(N, num_features, H, W)` or `(num_features, H, W)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyInstanceNorm2d()
+        >>> layer(torch.randn(2, 3, 5, 5)).shape, layer.num_features
+        (torch.Size([2, 3, 5, 5]), 3)
     """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    """An `InstanceNorm3d` whose `num_features` comes from its first input.
+    """An `InstanceNorm3d` that takes `num_features` from its first input, and is an ordinary `InstanceNorm3d` from then on.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LazyInstanceNorm3d()(torch.randn(2, 3, 4, 5, 5)).shape
-    torch.Size([2, 3, 4, 5, 5])
+    Until then its parameters have no shape: run a batch through the network before an optimizer is made of them.
+
+    Args:
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`, whose defaults these are.
+        device, dtype: of parameters and statistics.
+
+    Shape:
+        - Input: `(N, num_features, D, H, W)` or `(num_features, D, H, W)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.LazyInstanceNorm3d()
+        >>> layer(torch.randn(2, 3, 4, 5, 5)).shape, layer.num_features
+        (torch.Size([2, 3, 4, 5, 5]), 3)
     """
 
     cls_to_become = InstanceNorm3d

@@ -41,15 +41,31 @@ class _Affine(Module):
 
 
 class LayerNorm(_Affine):
-    """Normalizes the last dimensions, of sizes `normalized_shape`, to mean 0 and variance 1, then scales and shifts.
+    """Normalizes the last dimensions of each sample to mean 0 and variance 1, then scales and shifts each element.
 
-    Shape: `(*, *normalized_shape)`, weight and bias `normalized_shape`.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`, with the biased variance, in training and in evaluation.
 
     Ba et al., *Layer normalization*, 2016.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LayerNorm(4)(torch.tensor([[1.0, 1.0, 3.0, 3.0]])).detach()
-    tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
+    Args:
+        normalized_shape: the sizes of the dimensions to normalize over, the last of the input; one number for the last
+            alone.
+        eps: added to the variance before the root is taken.
+        elementwise_affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of shape
+            `normalized_shape`.
+        bias: whether there is a `bias` beside `weight`, where `elementwise_affine`.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LayerNorm(4)(torch.tensor([[1.0, 1.0, 3.0, 3.0]])).detach()
+        tensor([[-1.0000, -1.0000,  1.0000,  1.0000]])
+        >>> torch.nn.LayerNorm([3, 8, 8])(torch.randn(2, 3, 8, 8)).shape
+        torch.Size([2, 3, 8, 8])
     """
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
@@ -79,15 +95,27 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(Module):
-    """Divides the last dimensions, of sizes `normalized_shape`, by their root mean square, then scales.
+    """Divides the last dimensions of each sample by their root mean square, then scales each element.
 
-    `eps` is the dtype's machine epsilon by default. Shape: `(*, *normalized_shape)`, weight `normalized_shape`.
+    `y = x / sqrt(mean(x ** 2) + eps) * weight`: `LayerNorm` without subtracting the mean.
 
     Zhang and Sennrich, *Root mean square layer normalization*, 2019.
 
-    >>> import flambeau as torch
-    >>> torch.nn.RMSNorm(2)(torch.tensor([[1.0, 7.0]])).detach()
-    tensor([[0.2000, 1.4000]])
+    Args:
+        normalized_shape: the sizes of the dimensions to normalize over, the last of the input; one number for the last
+            alone.
+        eps: added to the mean square before the root is taken; None for the machine epsilon of the input's dtype.
+        elementwise_affine: whether there is a learned `weight`, from 1, of shape `normalized_shape`.
+        device, dtype: of the parameter.
+
+    Shape:
+        - Input: `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.RMSNorm(2)(torch.tensor([[1.0, 7.0]])).detach()
+        tensor([[0.2000, 1.4000]])
     """
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
@@ -121,15 +149,29 @@ class RMSNorm(Module):
 
 
 class GroupNorm(_Affine):
-    """Normalizes each of `num_groups` groups of channels of each sample to mean 0 and variance 1.
+    """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts each channel.
 
-    Shape: `(N, num_channels, *)`, weight and bias `(num_channels,)`.
+    `y = (x - mean) / sqrt(var + eps) * weight + bias`, in training and in evaluation. With one group it normalizes the
+    whole sample, with as many as there are channels each by itself, as `InstanceNorm1d` and its kin do.
 
     Wu and He, *Group normalization*, 2018.
 
-    >>> import flambeau as torch
-    >>> torch.nn.GroupNorm(3, 6)(torch.randn(20, 6, 10, 10)).shape
-    torch.Size([20, 6, 10, 10])
+    Args:
+        num_groups: the number of groups of neighbouring channels; ValueError unless it divides `num_channels`.
+        num_channels: the number of channels, the second dimension of the input.
+        eps: added to the variance before the root is taken.
+        affine: whether there are a learned `weight`, from 1, and `bias`, from 0, of shape `(num_channels,)`.
+        device, dtype: of the parameters.
+        bias: whether there is a `bias` beside `weight`, where `affine`.
+
+    Shape:
+        - Input: `(N, num_channels, *)`.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.GroupNorm(3, 6)(torch.randn(20, 6, 10, 10)).shape
+        torch.Size([20, 6, 10, 10])
     """
 
     __constants__ = ("num_groups", "num_channels", "eps", "affine")
@@ -176,13 +218,27 @@ class _ResponseNorm(Module):
 
 
 class LocalResponseNorm(_ResponseNorm):
-    """`x / (k + alpha * m) ** beta`, m being the mean of the squares of `size` neighbouring channels.
+    """Divides each element by a power of the mean square of its neighbours in the other channels at the same place.
 
-    Shape: `(N, C, *)`. Krizhevsky et al., *ImageNet classification with deep convolutional neural networks*, 2012.
+    `y = x / (k + alpha * m) ** beta`, where m is the mean of the squares in `size` channels around that of x; channels
+    beyond the first and the last count as zeros.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LocalResponseNorm(2)(torch.randn(32, 5, 24, 24)).shape
-    torch.Size([32, 5, 24, 24])
+    Krizhevsky et al., *ImageNet classification with deep convolutional neural networks*, 2012.
+
+    Args:
+        size: the number of neighbouring channels, its own included.
+        alpha: how much the neighbours count.
+        beta: the exponent.
+        k: added to what is raised, so that it is not 0.
+
+    Shape:
+        - Input: `(N, C, *)`; ValueError for fewer than 3 dimensions.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LocalResponseNorm(2)(torch.randn(32, 5, 24, 24)).shape
+        torch.Size([32, 5, 24, 24])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -192,11 +248,20 @@ class LocalResponseNorm(_ResponseNorm):
 class CrossMapLRN2d(_ResponseNorm):
     """`LocalResponseNorm` of images, as the Torch library of Lua had it: the window never leaves channel 0.
 
-    Shape: `(N, C, H, W)`.
+    Args:
+        size: the number of neighbouring channels, its own included; odd.
+        alpha: how much the neighbours count.
+        beta: the exponent.
+        k: added to what is raised, so that it is not 0.
 
-    >>> import flambeau as torch
-    >>> torch.nn.CrossMapLRN2d(3)(torch.randn(2, 5, 4, 4)).shape
-    torch.Size([2, 5, 4, 4])
+    Shape:
+        - Input: `(N, C, H, W)`; ValueError for other numbers of dimensions.
+        - Output: the shape of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CrossMapLRN2d(3)(torch.randn(2, 5, 4, 4)).shape
+        torch.Size([2, 5, 4, 4])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

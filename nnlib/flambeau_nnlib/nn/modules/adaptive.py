@@ -23,19 +23,35 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-softmax that is cheap for the frequent classes, which come first.
+    """A log-softmax over many classes that is cheap for the frequent ones, which have to come first, and its loss.
 
-    Classes below `cutoffs[0]` are decided by the head; each later range is a cluster, decided by a projection
-    `div_value` times smaller than the one before. Shape: input `(N, in_features)` or `(in_features,)`, target `(N,)`
-    or `()`. Returns `(output, loss)`: the log-probability of each target, and minus their mean.
+    Classes below `cutoffs[0]` are decided by the head, together with one output for each cluster: the ranges of classes
+    between one cutoff and the next. Only for targets in a cluster its own, smaller layer is computed.
 
     Grave et al., *Efficient softmax approximation for GPUs*, 2016.
 
-    >>> import flambeau as torch
-    >>> softmax = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 1000, cutoffs=[20, 200])
-    >>> output, loss = softmax(torch.randn(8, 16), torch.randint(1000, (8,)))
-    >>> output.shape, loss.shape, softmax.log_prob(torch.randn(8, 16)).shape
-    (torch.Size([8]), torch.Size([]), torch.Size([8, 1000]))
+    Args:
+        in_features: the size of the last dimension of the input.
+        n_classes: the number of classes. They are to be numbered by frequency, the most frequent being 0.
+        cutoffs: the classes at which clusters begin, ascending and from 1 to `n_classes - 1`; ValueError for others.
+        div_value: the layer of cluster i (from 1) goes through a projection to `in_features // div_value ** i`
+            features.
+        head_bias: whether the head has a learned bias.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input: `(N, in_features)` or `(in_features,)`.
+        - Target: `(N,)` or `()`, of classes; RuntimeError for one that is none.
+        - Output: `(N,)` or `()`, the log-probability of each target. It is the first of two results; the second,
+          `loss`, is minus the mean of the first. `log_prob(input)` gives the log-probabilities `(N, n_classes)` of all
+          classes, `predict(input)` the most likely class of each row, `(N,)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> softmax = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 1000, cutoffs=[20, 200])
+        >>> output, loss = softmax(torch.randn(8, 16), torch.randint(1000, (8,)))
+        >>> output.shape, loss.shape, softmax.log_prob(torch.randn(8, 16)).shape
+        (torch.Size([8]), torch.Size([]), torch.Size([8, 1000]))
     """
 
     def __init__(

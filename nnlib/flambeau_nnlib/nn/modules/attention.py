@@ -15,22 +15,44 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Each query attends to all keys, in `num_heads` subspaces, and gets a mean of their values.
+    """Lets each query attend to all keys, in `num_heads` subspaces, and returns a weighted mean of their values.
 
-    Shape: query `(L, N, embed_dim)`, key `(S, N, kdim)`, value `(S, N, vdim)`; N comes first with `batch_first`, and
-    may be left out. `key_padding_mask` `(N, S)` or `(S,)` and `attn_mask` `(L, S)` or `(N * num_heads, L, S)`
-    exclude where they are True, or are added to the scores if floating point. Returns the output, of the shape of
-    the query, and the weights `(N, L, S)` (or `(N, num_heads, L, S)` unless `average_attn_weights`; None unless
-    `need_weights`).
+    Query, key and value are each mapped linearly to `embed_dim` features, `embed_dim / num_heads` for each head. A
+    head's weights are `softmax(q @ k.T / sqrt(embed_dim / num_heads))`; what the heads give is joined and mapped
+    linearly once more.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
-    >>> import flambeau as torch
-    >>> attention = torch.nn.MultiheadAttention(8, num_heads=2, batch_first=True)
-    >>> x = torch.randn(3, 5, 8)
-    >>> output, weights = attention(x, x, x)
-    >>> output.shape, weights.shape
-    (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
+    Args:
+        embed_dim: the number of features of query and output.
+        num_heads: the number of heads; AssertionError unless it divides `embed_dim`.
+        dropout: the probability that a weight is zeroed, while training.
+        bias: whether the linear maps have a learned bias.
+        add_bias_kv: whether a learned key and value are added to those given.
+        add_zero_attn: whether a key and a value of zeros are added to those given.
+        kdim: the number of features of a key; None for `embed_dim`.
+        vdim: the number of features of a value; None for `embed_dim`.
+        batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Query: `(L, N, embed_dim)`, `(N, L, embed_dim)` with `batch_first`, or `(L, embed_dim)`.
+        - Key and value: `(S, N, kdim)` and `(S, N, vdim)`, or as for the query.
+        - `key_padding_mask`: `(N, S)` or `(S,)`, True for a key that no query attends to.
+        - `attn_mask`: `(L, S)` or `(N * num_heads, L, S)`, True where a query must not attend to a key. Masks of
+          floating point are added to what the softmax is taken of.
+        - `is_causal`: whether `attn_mask` hides all later keys; a hint, for which the mask has to be given too.
+        - Output: the shape of the query. It is the first of two results.
+        - Weights: `(N, L, S)` or `(L, S)`, the mean over the heads; `(N, num_heads, L, S)` or `(num_heads, L, S)` with
+          `average_attn_weights=False`; None with `need_weights=False`, which is faster.
+
+    Example:
+        >>> import flambeau as torch
+        >>> attention = torch.nn.MultiheadAttention(8, num_heads=2, batch_first=True)
+        >>> x = torch.randn(3, 5, 8)
+        >>> output, weights = attention(x, x, x)
+        >>> output.shape, weights.shape
+        (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
     """
 
     __constants__ = ("batch_first",)

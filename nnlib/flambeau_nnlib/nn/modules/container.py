@@ -18,7 +18,19 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """The old base class of containers: `Module` does all it did."""
+    """The former base class of containers, which gives a FutureWarning: `Module` does all it did.
+
+    Args:
+        **kwargs: the modules to hold, by name.
+
+    Example:
+        >>> import warnings
+        >>> import flambeau as torch
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     container = torch.nn.Container(act=torch.nn.ReLU())
+        >>> container.act
+        ReLU()
+    """
 
     def __init__(self, **kwargs: Module) -> None:
         warnings.warn(
@@ -79,20 +91,29 @@ class _ModuleSequence(Module):
 
 
 class Sequential(_ModuleSequence):
-    """Modules called one after the other, each on the output of the one before.
+    """Calls modules one after the other, each on the output of the one before.
 
-    Takes modules, or an `OrderedDict` of named modules.
+    It can be indexed, sliced, iterated over, appended and added to like a list.
 
-    >>> import flambeau as torch
-    >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU())
-    >>> net.append(torch.nn.Linear(8, 2))
-    Sequential(
-      (0): Linear(in_features=4, out_features=8, bias=True)
-      (1): ReLU()
-      (2): Linear(in_features=8, out_features=2, bias=True)
-    )
-    >>> net(torch.ones(3, 4)).shape
-    torch.Size([3, 2])
+    Args:
+        *args: the modules in order, then named "0", "1" and so on; or an `OrderedDict` of modules by name. TypeError
+            for anything that is no module.
+
+    Shape:
+        - Input: what the first module takes; it takes one argument.
+        - Output: what the last module returns; the input, where there is none.
+
+    Example:
+        >>> import flambeau as torch
+        >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU())
+        >>> net.append(torch.nn.Linear(8, 2))
+        Sequential(
+          (0): Linear(in_features=4, out_features=8, bias=True)
+          (1): ReLU()
+          (2): Linear(in_features=8, out_features=2, bias=True)
+        )
+        >>> net(torch.ones(3, 4)).shape
+        torch.Size([3, 2])
     """
 
     def __init__(self, *args: Module | OrderedDict[str, Module]) -> None:
@@ -150,13 +171,17 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules, whose parameters belong to the module that holds the list.
+    """A list of modules, whose parameters belong to the module that has the list; in a plain list they would be overlooked.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
-    ModuleList(
-      (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
-    )
+    Args:
+        modules: the modules to start with; None for none. TypeError for anything that is no module.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -204,12 +229,17 @@ class ModuleList(_ModuleSequence):
 
 
 class ModuleDict(Module):
-    """Modules by name, in the order they were added.
+    """A dictionary of modules by name, whose parameters belong to the module that has the dictionary.
 
-    >>> import flambeau as torch
-    >>> heads = torch.nn.ModuleDict({"mean": torch.nn.Linear(4, 1), "act": torch.nn.ReLU()})
-    >>> heads["act"], list(heads)
-    (ReLU(), ['mean', 'act'])
+    Args:
+        modules: a mapping of names to modules, or (name, module) pairs, in the order that is kept; None for none.
+            KeyError for a name that is empty, has a dot or is an attribute of dictionaries.
+
+    Example:
+        >>> import flambeau as torch
+        >>> heads = torch.nn.ModuleDict({"mean": torch.nn.Linear(4, 1), "act": torch.nn.ReLU()})
+        >>> heads["act"], list(heads)
+        (ReLU(), ['mean', 'act'])
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
@@ -262,15 +292,20 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters, which belong to the module that holds the list. Tensors become parameters.
+    """A list of parameters, which belong to the module that has the list; in a plain list they would be overlooked.
 
-    >>> import flambeau as torch
-    >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 2)])
-    >>> weights
-    ParameterList(
-        (0): Parameter containing: [torch.float32 of size 2]
-        (1): Parameter containing: [torch.float32 of size 3x2]
-    )
+    Args:
+        values: the parameters to start with; None for none. Tensors become parameters; other objects stay what they
+            are.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weights = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 2)])
+        >>> weights
+        ParameterList(
+            (0): Parameter containing: [torch.float32 of size 2]
+            (1): Parameter containing: [torch.float32 of size 3x2]
+        )
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -318,11 +353,17 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by name, in the order they were added. Tensors become parameters.
+    """A dictionary of parameters by name, which belong to the module that has the dictionary.
 
-    >>> import flambeau as torch
-    >>> torch.nn.ParameterDict({"scale": torch.ones(3)})
-    ParameterDict(  (scale): Parameter containing: [torch.FloatTensor of size 3])
+    Args:
+        parameters: a mapping of names to parameters, or (name, parameter) pairs; None for none. Pairs and an
+            `OrderedDict` keep their order, other mappings are sorted by name. Tensors become parameters; other objects
+            stay what they are. TypeError for a key that is no string.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.ParameterDict({"scale": torch.ones(3)})
+        ParameterDict(  (scale): Parameter containing: [torch.FloatTensor of size 3])
     """
 
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:

@@ -20,15 +20,22 @@ ACCUMULATION_DTYPES = {None, torch.float16, torch.bfloat16, torch.float32, torch
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How `LinearCrossEntropyLoss` splits its work: the rows of the input are taken `batch_chunk_size` at a time.
+    """How `LinearCrossEntropyLoss` is to split its work. Settings are checked; the work is done in one piece all the same.
 
-    `chunking_method` picks the size when none is given: "auto", "aspect_ratio", "aspect_ratio:N", or None for one
-    chunk. `acc_policy` ("accurate", "balanced", "compact", "auto") and `acc_dtype` ask for precision in between.
-    Raises ValueError for anything else.
+    Args:
+        allow_retain_graph: whether `backward` may be called with `retain_graph=True`.
+        batch_chunk_size: how many rows of the input to take at a time; None to go by `chunking_method`.
+        chunking_method: "auto", "aspect_ratio", "aspect_ratio:N" for a whole number N above 0, or None for one piece.
+        acc_policy: which precision to add up in: "accurate", "balanced", "compact" or "auto".
+        acc_dtype: the dtype to add up in: float16, bfloat16, float32 or float64; None for that of the input.
 
-    >>> import flambeau as torch
-    >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
-    64
+    Raises:
+        ValueError: a setting is none of these.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
+        64
     """
 
     allow_retain_graph: bool = False
@@ -59,15 +66,34 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """`CrossEntropyLoss` of a `Linear` layer's output, without keeping the output of all rows at once.
+    """The cross entropy of a linear layer's output: `CrossEntropyLoss` and the `Linear` before it as one layer.
 
-    Shape: input `(N, in_features)`, target `(N, *out_features)` of class numbers, or of probabilities with a class
-    dimension; the layer has `num_classes * prod(out_features)` outputs.
+    The linear layer is its attribute `linear`, with `num_classes * prod(out_features)` outputs.
 
-    >>> import flambeau as torch
-    >>> loss = torch.nn.LinearCrossEntropyLoss(8, 1000)
-    >>> loss(torch.randn(4, 8), torch.tensor([1, 0, 999, 4])).shape
-    torch.Size([])
+    Args:
+        in_features: the size of the last dimension of the input.
+        num_classes: the number of classes.
+        out_features: the sizes of further dimensions, for that many predictions from each row; none by default.
+        bias: whether the linear layer has a learned bias.
+        device, dtype: of the parameters.
+        reduction: "mean", over targets and by their weights, "sum", or "none" for the loss of each target.
+        weight: a factor for each class, `(num_classes,)`; None for 1. RuntimeError for other shapes.
+        ignore_index: a class that counts nothing as a target; None for -100. Not for targets of probabilities.
+        label_smoothing: from 0 to 1, the share of the target that is spread evenly over all classes; RuntimeError for
+            others.
+        options: a `LinearCrossEntropyOptions`, or None.
+
+    Shape:
+        - Input: `(N, in_features)`, or `(in_features,)` where there are no `out_features`.
+        - Target: `(N, *out_features)` of classes, or `(N, num_classes, *out_features)` of their probabilities; or
+          without N.
+        - Output: `()`, or `(N, *out_features)` with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> loss = torch.nn.LinearCrossEntropyLoss(8, 1000)
+        >>> loss(torch.randn(4, 8), torch.tensor([1, 0, 999, 4])).shape
+        torch.Size([])
     """
 
     __constants__ = ("num_classes", "out_features", "reduction", "ignore_index", "label_smoothing")

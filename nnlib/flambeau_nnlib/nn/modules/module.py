@@ -95,22 +95,27 @@ class Members(dict):
 class Module(Stateful, Hookable):
     """The base of all layers and networks.
 
-    A subclass creates its parameters and submodules in `__init__`, by assigning them to attributes, and computes in
-    `forward`.
+    A subclass calls `super().__init__()` in its own `__init__`, then assigns parameters and submodules to attributes, which
+    makes them known to `parameters()`, `to()`, `state_dict()` and the like, and computes in `forward`. Call the module
+    itself, `module(x)`, not its `forward`, so that hooks run.
 
-    >>> import flambeau as torch
-    >>> class Net(torch.nn.Module):
-    ...     def __init__(self):
-    ...         super().__init__()
-    ...         self.hidden = torch.nn.Linear(2, 4)
-    ...     def forward(self, x):
-    ...         return torch.relu(self.hidden(x))
-    >>> Net()
-    Net(
-      (hidden): Linear(in_features=2, out_features=4, bias=True)
-    )
-    >>> Net()(torch.ones(3, 2)).shape
-    torch.Size([3, 4])
+    Shape:
+        - Input and output: those of the subclass's `forward`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> class Net(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.hidden = torch.nn.Linear(2, 4)
+        ...     def forward(self, x):
+        ...         return torch.relu(self.hidden(x))
+        >>> Net()
+        Net(
+          (hidden): Linear(in_features=2, out_features=4, bias=True)
+        )
+        >>> Net()(torch.ones(3, 2)).shape
+        torch.Size([3, 4])
     """
 
     call_super_init = False

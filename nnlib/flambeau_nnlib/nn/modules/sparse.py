@@ -60,15 +60,35 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """A row of `embedding_dim` learned numbers for each of `num_embeddings` indices.
+    """A learned vector of `embedding_dim` numbers for each of `num_embeddings` indices: looks rows of a table up.
 
-    `max_norm` rescales the rows looked up to a `norm_type` norm of at most that; `scale_grad_by_freq` divides the
-    gradient of a row by how often it was looked up; `sparse` is accepted. Shape: input `(*)` of indices, output
-    `(*, embedding_dim)`, weight `(num_embeddings, embedding_dim)`.
+    The vectors are initialized from N(0, 1). `Embedding.from_pretrained` makes a layer of given vectors.
 
-    >>> import flambeau as torch
-    >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
-    torch.Size([2, 4, 3])
+    Args:
+        num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`; IndexError in the call for
+            another.
+        embedding_dim: the size of each vector.
+        padding_idx: an index whose vector starts as zeros and gets no gradient, so that training leaves it as it is;
+            may be counted from the end. AssertionError where there is no such index.
+        max_norm: the greatest norm of a vector; each call shortens, in place, those looked up that are longer. None for
+            no limit.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch.
+        sparse: taken and shown; gradients are dense all the same.
+        _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
+        _freeze: whether the table is left out of training: its `requires_grad` is False.
+        device, dtype: of the parameter `weight`, `(num_embeddings, embedding_dim)`.
+
+    Shape:
+        - Input: `(*)`, of integer indices, any number of dimensions.
+        - Output: `(*, embedding_dim)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+        torch.Size([2, 4, 3])
+        >>> torch.nn.Embedding(10, 3, padding_idx=0).weight[0].detach()
+        tensor([0., 0., 0.])
     """
 
     __constants__ = (
@@ -156,16 +176,40 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum (`mode`) of the embeddings of each bag of indices.
+    """The sum, mean or maximum of the learned vectors of each bag of indices, without keeping the vectors apart.
 
-    Shape: input `(B, N)` is B bags of N; input `(N,)` is cut into bags at `offsets` `(B,)` (with
-    `include_last_offset`, `(B + 1,)`); output `(B, embedding_dim)`. `per_sample_weights`, in the shape of the input,
-    scale the rows in mode "sum"; `padding_idx` is left out of the bags.
+    It does what `Embedding` and a `sum`, `mean` or `max` after it do; an empty bag gives zeros.
 
-    >>> import flambeau as torch
-    >>> bags = torch.nn.EmbeddingBag(10, 3, mode="sum")
-    >>> bags(torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 4])).shape
-    torch.Size([2, 3])
+    Args:
+        num_embeddings: the number of indices, which are from 0 to `num_embeddings - 1`.
+        embedding_dim: the size of each vector.
+        max_norm: the greatest norm of a vector; each call shortens, in place, those looked up that are longer. None for
+            no limit.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether the gradient of a vector is divided by how often its index is in the batch; not for
+            mode "max".
+        mode: "sum", "mean" or "max".
+        sparse: taken; gradients are dense all the same. Not for mode "max".
+        _weight: the table to start from, `(num_embeddings, embedding_dim)`, in place of a new one.
+        include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
+        padding_idx: an index that is left out of the bags; its vector starts as zeros and gets no gradient.
+        device, dtype: of the parameter `weight`, `(num_embeddings, embedding_dim)`.
+
+    Shape:
+        - Input: integer indices, `(B, N)` for B bags of N indices each, or `(N,)` for bags that `offsets` divides.
+        - Offsets: `(B,)`, where each bag begins in the input, the first being 0; `(B + 1,)` with `include_last_offset`.
+          Only for input of one dimension.
+        - Per-sample weights: the shape of the input, factors of the vectors, for mode "sum". By default 1.
+        - Output: `(B, embedding_dim)`.
+
+    Raises:
+        ValueError: in the call, where there is no such mode, or offsets and input do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> bags = torch.nn.EmbeddingBag(10, 3, mode="sum")
+        >>> bags(torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 4])).shape
+        torch.Size([2, 3])
     """
 
     __constants__ = (

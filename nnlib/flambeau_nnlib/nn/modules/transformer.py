@@ -37,15 +37,45 @@ Activation = str | Callable[[Tensor], Tensor]
 class Transformer(Module):
     """An encoder of the source sequence, and a decoder of the target that attends to what the encoder made of it.
 
-    Shape: src `(S, N, d_model)` and tgt `(T, N, d_model)`; `(N, S, d_model)` and `(N, T, d_model)` with
-    `batch_first`; or without N. The output has the shape of tgt.
+    Words, say, are to be turned into vectors before, and the output into words after. A target that is learned has to
+    be hidden from itself: pass `tgt_mask=Transformer.generate_square_subsequent_mask(T)`.
 
     Vaswani et al., *Attention is all you need*, 2017.
 
-    >>> import flambeau as torch
-    >>> net = torch.nn.Transformer(16, nhead=4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=32)
-    >>> net(torch.rand(10, 3, 16), torch.rand(20, 3, 16)).shape
-    torch.Size([20, 3, 16])
+    Args:
+        d_model: the number of features of source, target and output.
+        nhead: the number of heads of each attention; has to divide `d_model`.
+        num_encoder_layers: the number of layers of the encoder.
+        num_decoder_layers: the number of layers of the decoder.
+        dim_feedforward: the number of hidden features of the feed-forward networks.
+        dropout: the probability that an element is zeroed, while training.
+        activation: that of the feed-forward networks: "relu", "gelu" or a function of a tensor.
+        custom_encoder: the encoder, in place of a `TransformerEncoder`.
+        custom_decoder: the decoder, in place of a `TransformerDecoder`.
+        layer_norm_eps: the `eps` of each `LayerNorm`.
+        batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
+        norm_first: whether attention and feed-forward networks get normalized input, rather than their sum with the
+            input being normalized.
+        bias: whether linear maps and normalizations have a learned bias.
+        device, dtype: of the parameters.
+
+    Shape:
+        - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
+        - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`. RuntimeError where batches
+          of `src` and `tgt` differ in size, or features are not `d_model`.
+        - Masks: `src_mask` `(S, S)`, `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True
+          where a place must not attend to another; `src_key_padding_mask` `(N, S)`, `tgt_key_padding_mask` `(N, T)` and
+          `memory_key_padding_mask` `(N, S)`, or without N, True for padding. Masks of floating point are added to the
+          scores.
+        - `src_is_causal`, `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None to find
+          out.
+        - Output: the shape of `tgt`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> net = torch.nn.Transformer(16, nhead=4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=32)
+        >>> net(torch.rand(10, 3, 16), torch.rand(20, 3, 16)).shape
+        torch.Size([20, 3, 16])
     """
 
     def __init__(
@@ -137,16 +167,31 @@ class Transformer(Module):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of `encoder_layer`, one after the other, and a final `norm`.
+    """Several copies of an encoder layer, one after the other.
 
-    Shape: src and output as in `TransformerEncoderLayer`. In evaluation without gradients, places that
-    `src_key_padding_mask` marks as padding at the end of a sequence come out of the layers as zeros, unless
-    `enable_nested_tensor` is false.
+    All start from the same values: those of the layer given, which is itself not used.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32)
-    >>> torch.nn.TransformerEncoder(layer, num_layers=3)(torch.rand(10, 2, 16)).shape
-    torch.Size([10, 2, 16])
+    Args:
+        encoder_layer: the layer to copy, such as a `TransformerEncoderLayer`.
+        num_layers: the number of copies.
+        norm: what the output goes through in the end, such as a `LayerNorm`; None for nothing.
+        enable_nested_tensor: whether, in evaluation without gradients, places that are padding at the end of sequences
+            come out of the layers as zeros. Has no effect, with a warning, for layers that do not meet PyTorch's
+            conditions, such as `batch_first=True`.
+        mask_check: taken; that padding is at the end is checked in any case.
+
+    Shape:
+        - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
+        - Masks: `mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
+          `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
+        - `is_causal`: whether `mask` hides all later places; None to find out.
+        - Output: the shape of `src`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
+        >>> torch.nn.TransformerEncoder(layer, num_layers=3)(torch.rand(2, 10, 16)).shape
+        torch.Size([2, 10, 16])
     """
 
     __constants__ = ("norm",)
@@ -197,14 +242,29 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of `decoder_layer`, one after the other, and a final `norm`.
+    """Several copies of a decoder layer, one after the other.
 
-    Shape: tgt, memory and output as in `TransformerDecoderLayer`.
+    All start from the same values: those of the layer given, which is itself not used.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
-    >>> torch.nn.TransformerDecoder(layer, num_layers=3)(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
-    torch.Size([20, 2, 16])
+    Args:
+        decoder_layer: the layer to copy, such as a `TransformerDecoderLayer`.
+        num_layers: the number of copies.
+        norm: what the output goes through in the end, such as a `LayerNorm`; None for nothing.
+
+    Shape:
+        - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
+        - `memory`: what the encoder gave, `(S, N, d_model)`, or as for `tgt`.
+        - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
+          not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
+          True for padding. Masks of floating point are added to the scores.
+        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; None for the first to find out.
+        - Output: the shape of `tgt`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+        >>> torch.nn.TransformerDecoder(layer, num_layers=3)(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
+        torch.Size([20, 2, 16])
     """
 
     __constants__ = ("norm",)
@@ -243,14 +303,36 @@ class TransformerDecoder(Module):
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention, then a feed-forward network of one hidden layer; each added to its input and normalized.
+    """Self-attention, then a feed-forward network of one hidden layer; each is added to its input and normalized.
 
-    With `norm_first`, each block normalizes its input instead of the sum. Shape: src and output `(S, N, d_model)`,
-    `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
+    Vaswani et al., *Attention is all you need*, 2017.
 
-    >>> import flambeau as torch
-    >>> torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32)(torch.rand(10, 2, 16)).shape
-    torch.Size([10, 2, 16])
+    Args:
+        d_model: the number of features of input and output.
+        nhead: the number of heads of the attention; AssertionError unless it divides `d_model`.
+        dim_feedforward: the number of hidden features of the feed-forward network.
+        dropout: the probability that an element is zeroed, while training.
+        activation: that of the feed-forward network: "relu", "gelu" or a function of a tensor; RuntimeError for another
+            string.
+        layer_norm_eps: the `eps` of each `LayerNorm`.
+        batch_first: whether the batch is the first dimension of input and output, rather than the second.
+        norm_first: whether attention and feed-forward network get normalized input, `x + f(norm(x))`, rather than the
+            sum being normalized, `norm(x + f(x))`.
+        bias: whether linear maps and normalizations have a learned bias.
+        device, dtype: of the parameters.
+
+    Shape:
+        - `src`: `(S, N, d_model)`, `(N, S, d_model)` with `batch_first`, or `(S, d_model)`.
+        - Masks: `src_mask` `(S, S)` or `(N * nhead, S, S)`, True where a place must not attend to another;
+          `src_key_padding_mask` `(N, S)` or `(S,)`, True for padding. Masks of floating point are added to the scores.
+        - `is_causal`: whether `src_mask` hides all later places; a hint, for which the mask has to be given too.
+        - Output: the shape of `src`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+        >>> layer(torch.rand(10, 2, 16)).shape
+        torch.Size([10, 2, 16])
     """
 
     __constants__ = ("norm_first",)
@@ -316,14 +398,39 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to `memory`, then a feed-forward network; each added to its input and normalized.
+    """Self-attention, attention to `memory`, then a feed-forward network; each is added to its input and normalized.
 
-    Shape: tgt and output `(T, N, d_model)`, memory `(S, N, d_model)`; N first with `batch_first`, or left out.
+    Vaswani et al., *Attention is all you need*, 2017.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
-    >>> layer(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
-    torch.Size([20, 2, 16])
+    Args:
+        d_model: the number of features of inputs and output.
+        nhead: the number of heads of each attention; AssertionError unless it divides `d_model`.
+        dim_feedforward: the number of hidden features of the feed-forward network.
+        dropout: the probability that an element is zeroed, while training.
+        activation: that of the feed-forward network: "relu", "gelu" or a function of a tensor; RuntimeError for another
+            string.
+        layer_norm_eps: the `eps` of each `LayerNorm`.
+        batch_first: whether the batch is the first dimension of inputs and output, rather than the second.
+        norm_first: whether attentions and feed-forward network get normalized input, `x + f(norm(x))`, rather than the
+            sum being normalized, `norm(x + f(x))`.
+        bias: whether linear maps and normalizations have a learned bias.
+        device, dtype: of the parameters.
+
+    Shape:
+        - `tgt`: `(T, N, d_model)`, `(N, T, d_model)` with `batch_first`, or `(T, d_model)`.
+        - `memory`: what the encoder gave, `(S, N, d_model)`, or as for `tgt`.
+        - Masks: `tgt_mask` `(T, T)` and `memory_mask` `(T, S)`, or with `N * nhead` in front, True where a place must
+          not attend to another; `tgt_key_padding_mask` `(N, T)` and `memory_key_padding_mask` `(N, S)`, or without N,
+          True for padding. Masks of floating point are added to the scores.
+        - `tgt_is_causal`, `memory_is_causal`: whether the mask hides all later places; hints, for which the masks have
+          to be given too.
+        - Output: the shape of `tgt`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+        >>> layer(torch.rand(20, 2, 16), torch.rand(10, 2, 16)).shape
+        torch.Size([20, 2, 16])
     """
 
     __constants__ = ("norm_first",)

@@ -1,4 +1,4 @@
-"""``DataParallel``: a batch divided among devices, each with a copy of the network."""
+"""`DataParallel`: a batch divided among devices, each with a copy of the network."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["DataParallel", "data_parallel"]
 class DataParallel(Module):
     """A network whose batches are divided among several devices.
 
-    Every forward copies the network to all devices, gives each a part of the batch, runs them side by side and joins what
-    they return; a backward adds up their gradients in the network itself.
+    Every forward copies the network to all devices, gives each a part of the batch, runs them side by side and joins
+    what they return; a backward adds up their gradients in the network itself.
 
     Args:
         module: the network; its parameters have to be on the first device.
@@ -30,13 +30,18 @@ class DataParallel(Module):
         output_device: where the result goes (the first device by default).
         dim: the dimension along which batches are divided.
 
+    Shape:
+        - Input: what the network takes; tensors among the arguments are divided along `dim`.
+        - Output: what the network returns for the whole batch.
+
     Raises:
         RuntimeError: a parameter is on another device than the first.
 
-    >>> import flambeau as torch
-    >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2), device_ids=["cpu"])
-    >>> net(torch.ones(4, 3)).shape
-    torch.Size([4, 2])
+    Example:
+        >>> import flambeau as torch
+        >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2), device_ids=["cpu"])
+        >>> net(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0) -> None:
@@ -92,12 +97,12 @@ def data_parallel(
     module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Tensor:  # fmt: skip
-    """The network's result for ``inputs`` divided among devices: ``DataParallel`` as a function.
+    """The network's result for `inputs` divided among devices: `DataParallel` as a function.
 
     Args:
         module: the network, on the first device.
         inputs: a tensor, or a tuple of arguments.
-        device_ids, output_device, dim: as for ``DataParallel``.
+        device_ids, output_device, dim: as for `DataParallel`.
         module_kwargs: keyword arguments, divided as well.
     """
     inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)

@@ -90,13 +90,21 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape is decided by the first input of its module.
+    """A parameter without shape and values yet, whose shape the first input of its module decides.
 
-    >>> import flambeau as torch
-    >>> weight = torch.nn.UninitializedParameter()
-    >>> weight.materialize((2, 3))
-    >>> type(weight).__name__, weight.shape
-    ('Parameter', torch.Size([2, 3]))
+    It can be moved and cast; other operations raise ValueError until `materialize(shape)` makes it an ordinary
+    `Parameter`.
+
+    Args:
+        requires_grad: whether the parameter is to be trained.
+        device, dtype: of the values to come; None for the defaults.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> type(weight).__name__, weight.shape
+        ('Parameter', torch.Size([2, 3]))
     """
 
     cls_to_become = Parameter
@@ -108,7 +116,22 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
-    """A buffer whose shape is decided by the first input of its module."""
+    """A buffer without shape and values yet, whose shape the first input of its module decides.
+
+    It can be moved and cast; other operations raise ValueError until `materialize(shape)` makes it an ordinary tensor.
+
+    Args:
+        requires_grad: whether gradients are recorded for the buffer.
+        device, dtype: of the values to come; None for the defaults.
+        persistent: whether the buffer is saved in the `state_dict` of its module.
+
+    Example:
+        >>> import flambeau as torch
+        >>> mean = torch.nn.UninitializedBuffer()
+        >>> mean.materialize((3,))
+        >>> type(mean).__name__, mean.shape
+        ('Tensor', torch.Size([3]))
+    """
 
     cls_to_become = torch.Tensor
 

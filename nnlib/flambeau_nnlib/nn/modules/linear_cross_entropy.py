@@ -9,8 +9,8 @@ import flambeau as torch
 from flambeau import Tensor
 
 from .. import functional as F
+from .base_loss import _WeightedLoss
 from .linear import Linear
-from .loss import _WeightedLoss
 
 __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 

@@ -7,14 +7,22 @@ are the old flags for the same.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 from flambeau import Tensor
 
 from .. import functional as F
-from .._reduction import legacy_get_string
-from .distance import PairwiseDistance
-from .module import Module
+from .base_loss import _Loss, _WeightedLoss
+from .margin_loss import (
+    CosineEmbeddingLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 
 __all__ = [
     "BCELoss",
@@ -42,34 +50,23 @@ __all__ = [
 ]
 
 
-class _Loss(Module):
-    __constants__ = ("reduction",)
-
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = legacy_get_string(size_average, reduce)
-        self.reduction = reduction
-
-
-class _WeightedLoss(_Loss):
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-
-
 class L1Loss(_Loss):
-    """`|input - target|`.
+    """The mean absolute error: the mean of `|input - target|`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
-    tensor(1.5000)
+    Args:
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Target: the shape of the input; others broadcast, with a warning.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
+        tensor(1.5000)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -77,11 +74,22 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """`(input - target) ** 2`.
+    """The mean squared error: the mean of `(input - target) ** 2`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
-    tensor(4.5000)
+    Args:
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Target: the shape of the input; others broadcast, with a warning.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
+        tensor(4.5000)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -89,13 +97,29 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """`0.5 * d ** 2 / beta` where the difference d is below `beta`, `|d| - 0.5 * beta` elsewhere.
+    """Squared error where it is small, absolute error where it is large, so that outliers pull less than with `MSELoss`.
+
+    `0.5 * d ** 2 / beta` where the difference d is below `beta`, `|d| - 0.5 * beta` elsewhere: `HuberLoss` divided by
+    its delta.
 
     Girshick, *Fast R-CNN*, 2015.
 
-    >>> import flambeau as torch
-    >>> torch.nn.SmoothL1Loss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
-    tensor([0.1250, 2.5000])
+    Args:
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+        beta: the difference at which one becomes the other. 0 gives `L1Loss`; the call raises RuntimeError where it is
+            negative.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Target: the shape of the input; others broadcast, with a warning.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.SmoothL1Loss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
+        tensor([0.1250, 2.5000])
     """
 
     def __init__(
@@ -113,11 +137,27 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """`0.5 * d ** 2` where the difference d is below `delta`, `delta * (|d| - 0.5 * delta)` elsewhere.
+    """Squared error where it is small, absolute error where it is large, so that outliers pull less than with `MSELoss`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.HuberLoss(reduction="none", delta=2.0)(torch.tensor([1.0, 3.0]), torch.zeros(2))
-    tensor([0.5000, 4.0000])
+    `0.5 * d ** 2` where the difference d is below `delta`, `delta * (|d| - 0.5 * delta)` elsewhere.
+
+    Huber, *Robust estimation of a location parameter*, 1964.
+
+    Args:
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+        delta: the difference at which one becomes the other; TypeError unless it is a number, and the call raises
+            RuntimeError unless it is positive.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Target: the shape of the input; others broadcast, with a warning.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.HuberLoss(reduction="none", delta=2.0)(torch.tensor([1.0, 3.0]), torch.zeros(2))
+        tensor([0.5000, 4.0000])
     """
 
     __constants__ = ("reduction", "delta")
@@ -133,14 +173,26 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the target class, scaled by its `weight`; targets `ignore_index` do not count.
+    """Minus the log-probability that the input gives the target class: the negative log-likelihood.
 
-    Shape: input of log-probabilities `(C,)`, `(N, C)` or `(N, C, *)`, target of class numbers `()`, `(N,)` or
-    `(N, *)`.
+    It is for the output of `LogSoftmax`; `CrossEntropyLoss` does both.
 
-    >>> import flambeau as torch
-    >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
-    tensor(0.3000)
+    Args:
+        weight: a factor for each class, `(C,)`, such as one that makes up for rare classes; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        ignore_index: a target that counts nothing, neither in the sum nor in the mean.
+        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+            of each target.
+
+    Shape:
+        - Input: log-probabilities of C classes, `(C,)`, `(N, C)`, or `(N, C, *)` such as `(N, C, H, W)` for images.
+        - Target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`; IndexError for others.
+        - Output: `()`, or the shape of the target with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
+        tensor(0.3000)
     """
 
     __constants__ = ("ignore_index", "reduction")
@@ -161,7 +213,24 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The old name of `NLLLoss` for images."""
+    """The former name of `NLLLoss` for images, which gives a FutureWarning.
+
+    Args:
+        weight, size_average, ignore_index, reduce, reduction: as for `NLLLoss`.
+
+    Shape:
+        - Input: log-probabilities of C classes, `(N, C, H, W)`.
+        - Target: classes, `(N, H, W)`.
+        - Output: `()`, or the shape of the target with `reduction="none"`.
+
+    Example:
+        >>> import warnings
+        >>> import flambeau as torch
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     loss = torch.nn.NLLLoss2d()
+        >>> loss(torch.full((1, 2, 3, 3), -0.5), torch.zeros(1, 3, 3, dtype=torch.int64))
+        tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -180,14 +249,31 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """`NLLLoss` of the log-softmax of scores.
+    """The cross entropy of scores and targets: minus the log-probability that the softmax of the input gives the target.
 
-    Shape: input `(C,)`, `(N, C)` or `(N, C, *)`, target of class numbers `()`, `(N,)` or `(N, *)`, or of class
-    probabilities in the shape of the input. `label_smoothing` mixes the target with the uniform distribution.
+    The input holds scores of any size (logits), not probabilities: the layer before needs no softmax.
 
-    >>> import flambeau as torch
-    >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
-    tensor(0.4076)
+    Args:
+        weight: a factor for each class, `(C,)`, such as one that makes up for rare classes; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        ignore_index: a class that counts nothing as a target, neither in the sum nor in the mean.
+        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+            of each target. For targets of probabilities, the plain mean of the losses.
+        label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes; the call raises
+            RuntimeError for others. Szegedy et al., *Rethinking the Inception architecture for computer vision*, 2016.
+
+    Shape:
+        - Input: scores of C classes, `(C,)`, `(N, C)`, or `(N, C, *)` such as `(N, C, H, W)` for images.
+        - Target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`; IndexError for others. Or probabilities of the
+          classes, in the shape of the input.
+        - Output: `()`, or the shape of the target (without C) with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
+        tensor(0.4076)
+        >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([[0.5, 0.5, 0.0]]))
+        tensor(0.9076)
     """
 
     __constants__ = ("ignore_index", "reduction", "label_smoothing")
@@ -217,13 +303,29 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """`exp(input) - target * input` for a count `target`, or `input - target * log(input)` unless `log_input`.
+    """Minus the log-likelihood of counts that have Poisson distributions, whose rates are predicted.
 
-    With `full`, Stirling's approximation of `log(target!)` is added.
+    `exp(input) - target * input` with `log_input`, else `input - target * log(input + eps)`; what does not depend on
+    the input, `log(target!)`, is left out, or approximated.
 
-    >>> import flambeau as torch
-    >>> torch.nn.PoissonNLLLoss()(torch.zeros(2), torch.tensor([1.0, 3.0]))
-    tensor(1.)
+    Args:
+        log_input: whether the input holds the logarithms of the rates, rather than the rates.
+        full: whether to add Stirling's approximation of `log(target!)`: `t * log(t) - t + 0.5 * log(2 * pi * t)` for
+            targets t above 1, else 0.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        eps: keeps the logarithm finite at a rate of 0, without `log_input`.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+
+    Shape:
+        - Input: `(*)`, any number of dimensions.
+        - Target: the shape of the input.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.PoissonNLLLoss()(torch.zeros(2), torch.tensor([1.0, 3.0]))
+        tensor(1.)
     """
 
     __constants__ = ("log_input", "full", "eps", "reduction")
@@ -249,13 +351,29 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """`0.5 * (log(var) + (input - target) ** 2 / var)`, for a normal distribution of predicted mean and variance.
+    """Minus the log-likelihood of targets that have normal distributions, whose means and variances are predicted.
+
+    `0.5 * (log(var) + (input - target) ** 2 / var)`, without the constant `0.5 * log(2 * pi)` unless `full`.
 
     Nix and Weigend, *Estimating the mean and variance of the target probability distribution*, 1994.
 
-    >>> import flambeau as torch
-    >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.ones(2), torch.ones(2))
-    tensor(0.5000)
+    Args:
+        full: whether to add the constant.
+        eps: the least variance that is divided by; smaller ones count as this, and their gradient passes all the same.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+
+    Shape:
+        - Input: `(N, *)` or `(*)`, the means.
+        - Target: the shape of the input, or one that broadcasts with it.
+        - Variance: the shape of the input, that shape without its last dimension or with a single 1 in it, or a number.
+          ValueError for others, and for a negative variance.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.ones(2), torch.ones(2))
+        tensor(0.5000)
     """
 
     __constants__ = ("full", "eps", "reduction")
@@ -270,15 +388,24 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """`target * (log(target) - input)`: the Kullback-Leibler divergence from the log-probabilities `input`.
+    """The Kullback-Leibler divergence of the target's distribution from that of the input: `target * (log(target) - input)`.
 
-    The target holds probabilities, or log-probabilities with `log_target`; `reduction="batchmean"` divides the sum
-    by the batch size, as the definition does.
+    Args:
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "batchmean", the sum divided by the size of the batch, which is the definition; "mean", divided by
+            the number of all elements, with a warning; "sum"; or "none" for the term of each element.
+        log_target: whether the target holds log-probabilities, like the input, rather than probabilities.
 
-    >>> import flambeau as torch
-    >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75]])
-    >>> torch.nn.KLDivLoss(reduction="batchmean")(input, target)
-    tensor(0.1308)
+    Shape:
+        - Input: log-probabilities, `(*)`, any number of dimensions.
+        - Target: the shape of the input.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75]])
+        >>> torch.nn.KLDivLoss(reduction="batchmean")(input, target)
+        tensor(0.1308)
     """
 
     def __init__(
@@ -296,11 +423,26 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """`-(target * log(input) + (1 - target) * log(1 - input))`, for probabilities `input`.
+    """The binary cross entropy of probabilities and targets: `-(target * log(input) + (1 - target) * log(1 - input))`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
-    tensor(0.3993)
+    Logarithms are taken as at least -100, so that the loss is finite. `BCEWithLogitsLoss` is more accurate than a
+    `Sigmoid` layer and this.
+
+    Args:
+        weight: a factor for each element, of a shape that broadcasts with the input; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+
+    Shape:
+        - Input: probabilities, `(*)`, any number of dimensions; RuntimeError for values that are not from 0 to 1.
+        - Target: from 0 to 1, the shape of the input; ValueError for others.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+        tensor(0.3993)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -308,11 +450,27 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`BCELoss` of `sigmoid(input)`, computed without overflow; `pos_weight` scales the positive targets.
+    """The binary cross entropy of `sigmoid(input)` and targets, computed without overflow.
 
-    >>> import flambeau as torch
-    >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
-    tensor(0.3466)
+    The input holds scores of any size (logits), not probabilities: the layer before needs no sigmoid.
+
+    Args:
+        weight: a factor for each element, of a shape that broadcasts with the input; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+        pos_weight: a factor of the positive part, `target * log(sigmoid(input))`, of a shape that broadcasts with the
+            target, such as one for each class; above 1 favours recall, below 1 precision. None for 1.
+
+    Shape:
+        - Input: scores, `(*)`, any number of dimensions.
+        - Target: from 0 to 1, the shape of the input; ValueError for others.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.3466)
     """
 
     def __init__(
@@ -333,249 +491,36 @@ class BCEWithLogitsLoss(_Loss):
         )
 
 
-class HingeEmbeddingLoss(_Loss):
-    """`input` where the target is 1, `max(0, margin - input)` where it is -1, for a distance `input`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]))
-    tensor([0.3000, 0.7000])
-    """
-
-    __constants__ = ("margin", "reduction")
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
-
-
-class SoftMarginLoss(_Loss):
-    """`log(1 + exp(-target * input))` for targets 1 and -1.
-
-    >>> import flambeau as torch
-    >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]))
-    tensor(1.0032)
-    """
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiMarginLoss(_WeightedLoss):
-    """The mean over the wrong classes of `max(0, margin - x[target] + x[i]) ** p`.
-
-    Shape: input `(N, C)` or `(C,)`, target of class numbers `(N,)` or `()`. `p` is 1 or 2.
-
-    >>> import flambeau as torch
-    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
-    tensor(0.3250)
-    """
-
-    __constants__ = ("p", "margin", "reduction")
-
-    def __init__(
-        self,
-        p: int = 1,
-        margin: float = 1.0,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        if p not in (1, 2):
-            raise ValueError("only p == 1 and p == 2 supported")
-        if weight is not None and weight.dim() != 1:
-            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-        self.p = p
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
-
-
-class MultiLabelMarginLoss(_Loss):
-    """The sum over right classes j and wrong classes i of `max(0, 1 - (x[j] - x[i]))`, divided by C.
-
-    Shape: input `(N, C)` or `(C,)`, target of the same shape: class numbers, then -1.
-
-    >>> import flambeau as torch
-    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
-    tensor(0.8500)
-    """
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
-class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of `BCEWithLogitsLoss`.
-
-    Shape: input and target `(N, C)`, weight `(C,)`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
-    tensor(0.6931)
-    """
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
-
-
-class CosineEmbeddingLoss(_Loss):
-    """`1 - cos(input1, input2)` where the target is 1, `max(0, cos(input1, input2) - margin)` where it is -1.
-
-    Shape: inputs `(N, D)` or `(D,)`, target `(N,)` or `()`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
-    tensor(1.)
-    """
-
-    __constants__ = ("margin", "reduction")
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
-
-
-class MarginRankingLoss(_Loss):
-    """`max(0, -target * (input1 - input2) + margin)`: target 1 wants `input1` ranked higher, -1 lower.
-
-    >>> import flambeau as torch
-    >>> torch.nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
-    tensor(2.)
-    """
-
-    __constants__ = ("margin", "reduction")
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
-
-
-class TripletMarginLoss(_Loss):
-    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with the p-norm distance d.
-
-    With `swap`, the negative's distance from the positive is used if it is the smaller one.
-    Shape: `(N, D)` or `(D,)` each. Balntas et al., *Learning shallow convolutional feature descriptors with triplet
-    losses*, 2016.
-
-    >>> import flambeau as torch
-    >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
-    >>> torch.nn.TripletMarginLoss(margin=4.0)(anchor, positive, negative)
-    tensor(1.1716)
-    """
-
-    __constants__ = ("margin", "p", "eps", "swap", "reduction")
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
-class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with any `distance_function(x1, x2)`, by default `PairwiseDistance()`.
-
-    >>> import flambeau as torch
-    >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
-    >>> loss(torch.zeros(1, 2), torch.ones(1, 2), torch.ones(1, 2))
-    tensor(1.)
-    """
-
-    __constants__ = ("margin", "swap", "reduction")
-
-    def __init__(
-        self,
-        *,
-        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-        margin: float = 1.0,
-        swap: bool = False,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(reduction=reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead")
-        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self.margin = margin
-        self.swap = swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
-
 class CTCLoss(_Loss):
-    """Minus the log-probability of a label sequence, summed over all its alignments with a longer input.
+    """Minus the log-probability of a sequence of labels, summed over all its alignments with a longer input.
 
-    Shape: log_probs `(T, N, C)` or `(T, C)`, targets `(N, S)` or the labels of all sequences one after the other,
-    input_lengths and target_lengths `(N,)` or `()`. `zero_infinity` drops targets too long for their input.
+    At each step the input gives a label or the blank; an alignment yields the labels once repetitions, then blanks, are
+    removed. So speech or handwriting can be learned from its text, without saying where each letter is.
 
-    Graves et al., *Connectionist temporal classification*, 2006.
+    Graves et al., *Connectionist temporal classification: labelling unsegmented sequence data with recurrent neural
+    networks*, 2006.
 
-    >>> import flambeau as torch
-    >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
-    >>> torch.nn.CTCLoss(reduction="sum")(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
-    tensor(1.6864)
+    Args:
+        blank: the number of the blank among the C labels; the call raises RuntimeError where there is none of this
+            number.
+        reduction: "mean", of the losses divided by the lengths of their targets, "sum", or "none" for the loss of each
+            sequence.
+        zero_infinity: whether a target too long for its input, whose loss is infinite, counts as 0, with a gradient of
+            0.
+
+    Shape:
+        - Log-probabilities: `(T, N, C)` or `(T, C)`, such as those of `LogSoftmax`.
+        - Targets: labels without blanks, `(N, S)`, where S is the greatest length, or those of all sequences one after
+          the other, in one dimension.
+        - Input lengths: `(N,)` or `()`, at most T each; RuntimeError for more.
+        - Target lengths: `(N,)` or `()`.
+        - Output: `()`, or `(N,)` with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
+        >>> torch.nn.CTCLoss(reduction="sum")(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
+        tensor(1.6864)
     """
 
     __constants__ = ("blank", "reduction")

@@ -1,0 +1,367 @@
+"""Losses with a margin, of scores, labels, pairs and triplets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau import Tensor
+
+from .. import functional as F
+from .base_loss import _Loss, _WeightedLoss
+from .distance import PairwiseDistance
+
+__all__ = [
+    "CosineEmbeddingLoss",
+    "HingeEmbeddingLoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
+]
+
+
+class HingeEmbeddingLoss(_Loss):
+    """For distances of pairs: `x` where the target is 1 (alike), `max(0, margin - x)` where it is -1 (different).
+
+    Args:
+        margin: the distance from which a different pair costs nothing.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+
+    Shape:
+        - Input: distances, `(*)`, any number of dimensions.
+        - Target: 1 or -1, the shape of the input.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]))
+        tensor([0.3000, 0.7000])
+    """
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """The logistic loss of two classes: `log(1 + exp(-target * input))`, for targets 1 and -1.
+
+    Args:
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; the call raises ValueError
+            for another.
+
+    Shape:
+        - Input: scores, `(*)`, any number of dimensions.
+        - Target: 1 or -1, the shape of the input.
+        - Output: `()`, or the shape of the input with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]))
+        tensor(1.0032)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """The hinge loss of many classes: by how much scores of wrong classes come within `margin` of that of the right one.
+
+    `max(0, margin - x[target] + x[i]) ** p`, summed over the classes i but the target and divided by C.
+
+    Args:
+        p: the exponent, 1 or 2; ValueError for others.
+        margin: by how much the right class is to lead.
+        weight: a factor for each class as target, `(C,)`; None for 1. ValueError unless it has one dimension.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each target; the call raises ValueError for
+            another.
+
+    Shape:
+        - Input: scores of C classes, `(N, C)` or `(C,)`.
+        - Target: classes, `(N,)` or `()`.
+        - Output: `()`, or the shape of the target with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+        tensor(0.3250)
+    """
+
+    __constants__ = ("p", "margin", "reduction")
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """The hinge loss where several classes are right: by how much wrong classes come within 1 of right ones.
+
+    `max(0, 1 - (x[j] - x[i]))`, summed over right classes j and wrong classes i and divided by C.
+
+    Args:
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; the call raises ValueError for
+            another.
+
+    Shape:
+        - Input: scores of C classes, `(N, C)` or `(C,)`.
+        - Target: the shape of the input: the right classes, then -1; what follows it counts nothing. RuntimeError for
+          another shape.
+        - Output: `()`, or `(N,)` with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
+        tensor(0.8500)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """`BCEWithLogitsLoss` averaged over the classes: each class is right or wrong independently of the others.
+
+    Args:
+        weight: a factor for each class, `(C,)`; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; the call raises ValueError for
+            another.
+
+    Shape:
+        - Input: scores of C classes, `(N, C)`.
+        - Target: 1 for a right class and 0 for a wrong one, `(N, C)`.
+        - Output: `()`, or `(N,)` with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
+        tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """For pairs of vectors: `1 - cos` where the target is 1 (alike), `max(0, cos - margin)` where it is -1 (different).
+
+    `cos` is the cosine of the angle between the two vectors.
+
+    Args:
+        margin: the cosine up to which a different pair costs nothing, from -1 to 1; 0 to 0.5 is usual.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each pair; the call raises ValueError for
+            another.
+
+    Shape:
+        - Inputs: `(N, D)` or `(D,)` each.
+        - Target: 1 or -1, `(N,)` or `()`; RuntimeError for others.
+        - Output: `()`, or the shape of the target with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
+        tensor(1.)
+    """
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(_Loss):
+    """For pairs of scores: `max(0, -target * (input1 - input2) + margin)`.
+
+    Args:
+        margin: by how much one is to lead.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all pairs, "sum", or "none" for the loss of each pair; the call raises ValueError for
+            another.
+
+    Shape:
+        - Inputs: `(*)` each, any number of dimensions.
+        - Target: 1 where `input1` is to rank higher, -1 where `input2` is; as many dimensions, or RuntimeError is
+          raised.
+        - Output: `()`, or the shape of the inputs with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+        tensor(2.)
+    """
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(_Loss):
+    """Wants an anchor nearer to a positive than to a negative example: `max(0, d(anchor, pos) - d(anchor, neg) + margin)`.
+
+    d is the distance of `PairwiseDistance`.
+
+    Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses*, 2016.
+
+    Args:
+        margin: by how much it is to be nearer; ValueError unless it is positive.
+        p: the exponent of the distance, 2 for Euclidean distance.
+        eps: added to each difference, so that the distance of equal vectors has a gradient.
+        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; the call raises ValueError for
+            another.
+
+    Shape:
+        - Anchor, positive and negative: `(N, D)` or `(D,)` each; RuntimeError where they differ in the number of
+          dimensions.
+        - Output: `()`, or `(N,)` with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
+        >>> torch.nn.TripletMarginLoss(margin=4.0)(anchor, positive, negative)
+        tensor(1.1716)
+    """
+
+    __constants__ = ("margin", "p", "eps", "swap", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with any distance: `max(0, d(anchor, pos) - d(anchor, neg) + margin)`.
+
+    Args:
+        distance_function: d, a function of two tensors (or a module), whose result is the loss's shape. None for
+            `PairwiseDistance()`.
+        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
+        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; the call raises ValueError for
+            another.
+
+    Shape:
+        - Anchor, positive and negative: `(N, *)` each, as the distance takes them; RuntimeError where they differ in
+          the number of dimensions.
+        - Output: `()`, or `(N,)` with `reduction="none"`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
+        >>> loss(torch.zeros(1, 2), torch.ones(1, 2), torch.ones(1, 2))
+        tensor(1.)
+    """
+
+    __constants__ = ("margin", "swap", "reduction")
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead")
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )

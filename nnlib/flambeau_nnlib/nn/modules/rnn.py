@@ -1,123 +1,52 @@
-"""Recurrent layers, and the cells that make one step of them."""
+"""Recurrent layers: sequences of steps, in several layers and both directions."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from itertools import groupby
 from numbers import Number
 from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.autograd.node import shown_as
-from flambeau.ops.recurrent import elman_layer, gru_layer, lstm_layer
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
+from .rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .rnn_steps import GATES, State, rnn_layer
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
-State = tuple[Tensor, ...]
-
-
-def projected_lstm_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """c = f * c + i * g and h = P (o * tanh(c))."""
-    h, c = state
-    i, f, g, o = torch.addmm(gates, h, weights[1].t()).chunk(4, 1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return (o.sigmoid() * c.tanh()) @ weights[4].t(), c
-
-
-GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
-
-
-def input_gates(mode: str, input: Tensor, weights: Sequence[Tensor | None]) -> Tensor:
-    """What the input adds to the gates, for all steps at once; both biases too, but the GRU's reset acts on one."""
-    _, _, bias_ih, bias_hh, _ = weights
-    if mode != "GRU" and bias_ih is not None:
-        bias_ih = bias_ih + bias_hh
-    return F.linear(input, weights[0], bias_ih)
-
-
-def rnn_layer(
-    mode: str,
-    input: Tensor,
-    state: State,
-    weights: Sequence[Tensor | None],
-    batch_sizes: Sequence[int] | None = None,
-    reverse: bool = False,
-) -> tuple[Tensor, State]:
-    """One layer in one direction: the output of every step, and the final state.
-
-    `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors;
-    `weights` are weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, those that the layer lacks being None.
-    """
-    gates = input_gates(mode, input, weights)
-    if batch_sizes is None:
-        return rnn_run(mode, gates, state, weights, reverse)
-    runs = split_runs(gates, batch_sizes)
-    if reverse:
-        runs.reverse()
-    outputs, initial, finished = [], state, []
-    state = tuple(part[: runs[0].size(1)] for part in initial)
-    for gates in runs:
-        before, batch = len(state[0]), gates.size(1)
-        if batch < before:  # some sequences have ended
-            finished.append(tuple(part[batch:] for part in state))
-            state = tuple(part[:batch] for part in state)
-        elif batch > before:  # backwards, some sequences begin
-            new = tuple(part[before:batch] for part in initial)
-            state = tuple(torch.cat(parts) for parts in zip(state, new, strict=True))
-        output, state = rnn_run(mode, gates, state, weights, reverse)
-        outputs.append(output.flatten(0, 1))
-    if reverse:
-        outputs.reverse()
-    if finished:
-        state = tuple(torch.cat(parts) for parts in zip(state, *reversed(finished), strict=True))
-    return torch.cat(outputs), state
-
-
-def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
-    """Packed steps as runs `(steps, batch, features)` of one batch size each."""
-    runs = [(sum(1 for _ in equal), batch) for batch, equal in groupby(batch_sizes)]
-    parts = packed.split([steps * batch for steps, batch in runs])
-    return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
-
-
-def rnn_run(
-    mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool
-) -> tuple[Tensor, State]:
-    """Steps of one batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
-    last = 0 if reverse else -1
-    if mode == "LSTM" and weights[4] is not None:
-        return projected_lstm_run(gates, state, weights, reverse)
-    if mode == "LSTM":
-        output, cells = lstm_layer(gates, *state, weights[1], reverse)
-        return output, (output[last], cells[last])
-    if mode == "GRU":
-        output = gru_layer(gates, *state, weights[1], weights[3], reverse)
-    else:
-        output = elman_layer(gates, *state, weights[1], mode == "RNN_RELU", reverse)
-    return output, (output[last],)
-
-
-def projected_lstm_run(gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
-    outputs = []
-    for each in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
-        state = projected_lstm_step(each, state, weights)
-        outputs.append(state[0])
-    if reverse:
-        outputs.reverse()
-    return torch.stack(outputs), state
-
 
 class RNNBase(Module):
-    """What `RNN`, `LSTM` and `GRU` share; `mode` is "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"."""
+    """What `RNN`, `LSTM` and `GRU` share: layers and directions, packed sequences, and the names of weights.
+
+    Args:
+        mode: the kind of step: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"; ValueError for others.
+        input_size: the number of features of the input at each step.
+        hidden_size: the number of features of the state h.
+        num_layers: the number of layers, each of which takes the output of the one before.
+        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
+            states.
+        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
+        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
+            directions' features, one after the other.
+        proj_size: the number of features that h is projected to at each step of an LSTM; 0 for no projection.
+        device, dtype: of the parameters.
+
+    Shape:
+        - Input, state and output: as in `RNN`, and for mode "LSTM" as in `LSTM`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.GRU(10, 20)
+        >>> isinstance(layer, torch.nn.RNNBase), layer.mode
+        (True, 'GRU')
+    """
 
     __constants__ = (
         "mode",
@@ -329,16 +258,45 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """`h = tanh(W_ih x + b_ih + W_hh h + b_hh)` at each step, or relu, in one or more layers.
+    """An Elman network: at each step `h = tanh(W_ih @ x + b_ih + W_hh @ h + b_hh)`, or relu, in one or more layers.
 
-    Shape: input `(L, N, input_size)`, `(N, L, input_size)` with `batch_first`, `(L, input_size)`, or a
-    `PackedSequence`; hx `(D * num_layers, N, hidden_size)`, zeros by default, D being 2 if `bidirectional`. Returns
-    the output `(L, N, D * hidden_size)` of the last layer, and the final h of all. `dropout` acts between layers.
+    All parameters are initialized from U(-k, k) with k = 1 / sqrt(hidden_size).
 
-    >>> import flambeau as torch
-    >>> output, h = torch.nn.RNN(10, 20, num_layers=2)(torch.randn(5, 3, 10))
-    >>> output.shape, h.shape
-    (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
+    Elman, *Finding structure in time*, 1990.
+
+    Args:
+        input_size: the number of features of the input at each step.
+        hidden_size: the number of features of the state h.
+        num_layers: the number of layers, each of which takes the output of the one before.
+        nonlinearity: "tanh" or "relu"; ValueError for others.
+        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
+            states.
+        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
+        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
+            directions' features, one after the other.
+        device, dtype: of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the first
+            layer, and so on; those of the other direction end in `_reverse`.
+        proj_size: only for `LSTM`; ValueError for anything but None.
+
+    Shape:
+        - Input: `(L, N, input_size)`, `(N, L, input_size)` with `batch_first`, `(L, input_size)`, or a `PackedSequence`
+          of sequences of several lengths.
+        - State h, before and after: `(D * num_layers, N, hidden_size)`, or without N, where D is 2 if `bidirectional`
+          and else 1. Zeros where none is given.
+        - Output: `(L, N, D * hidden_size)`, or as for the input: h of the last layer at each step. The call returns it
+          and the state after the last step.
+
+    Raises:
+        ValueError: sizes, `num_layers` or `dropout` are out of range; in the call, the input is of another dtype or
+            number of dimensions.
+        RuntimeError: in the call, sizes of the input or the state do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> output, h = torch.nn.RNN(10, 20, num_layers=2)(torch.randn(5, 3, 10))
+        >>> output.shape, h.shape
+        (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
     def __init__(
@@ -377,15 +335,47 @@ class RNN(RNNBase):
 class LSTM(RNNBase):
     """Long short-term memory: the state is h and a cell c, which input, forget and output gates change.
 
-    Shape: input and output as in `RNN`; state `(h, c)` of `(D * num_layers, N, hidden_size)` each. With `proj_size`,
-    h is projected to that size at each step. Returns the output, and the final `(h, c)`.
+    At each step, with `i, f, g, o` the four parts of `W_ih @ x + b_ih + W_hh @ h + b_hh`,
+    `c = sigmoid(f) * c + sigmoid(i) * tanh(g)` and `h = sigmoid(o) * tanh(c)`. All parameters are initialized from
+    U(-k, k) with k = 1 / sqrt(hidden_size).
 
-    Hochreiter and Schmidhuber, *Long short-term memory*, 1997.
+    Hochreiter and Schmidhuber, *Long short-term memory*, 1997; with projections, Sak et al., *Long short-term memory
+    based recurrent neural network architectures*, 2014.
 
-    >>> import flambeau as torch
-    >>> output, (h, c) = torch.nn.LSTM(10, 20, bidirectional=True)(torch.randn(5, 3, 10))
-    >>> output.shape, h.shape, c.shape
-    (torch.Size([5, 3, 40]), torch.Size([2, 3, 20]), torch.Size([2, 3, 20]))
+    Args:
+        input_size: the number of features of the input at each step.
+        hidden_size: the number of features of the state h.
+        num_layers: the number of layers, each of which takes the output of the one before.
+        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
+            states.
+        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
+        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
+            directions' features, one after the other.
+        proj_size: the number of features that h is projected to at each step, below `hidden_size`; 0 for no projection.
+        device, dtype: of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the first
+            layer, and so on; those of the other direction end in `_reverse`. `weight_hr_l0` projects.
+
+    Shape:
+        - Input: `(L, N, input_size)`, `(N, L, input_size)` with `batch_first`, `(L, input_size)`, or a `PackedSequence`
+          of sequences of several lengths.
+        - State h, before and after: `(D * num_layers, N, H)`, or without N, where D is 2 if `bidirectional` and else 1.
+          Zeros where none is given. H is `proj_size`, or `hidden_size` where that is 0.
+        - Cell c, before and after: `(D * num_layers, N, hidden_size)`, or without N. States are given as a tuple
+          `(h, c)`.
+        - Output: `(L, N, D * H)`, or as for the input: h of the last layer at each step. The call returns it and the
+          state after the last step, `output, (h, c)`.
+
+    Raises:
+        ValueError: sizes, `num_layers` or `dropout` are out of range, such as a `proj_size` not below `hidden_size`; in
+            the call, the input is of another dtype or number of dimensions.
+        RuntimeError: in the call, sizes of the input or the state do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> output, (h, c) = torch.nn.LSTM(10, 20, bidirectional=True)(torch.randn(5, 3, 10))
+        >>> output.shape, h.shape, c.shape
+        (torch.Size([5, 3, 40]), torch.Size([2, 3, 20]), torch.Size([2, 3, 20]))
     """
 
     def __init__(
@@ -424,15 +414,46 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units: an update gate mixes h with a new value, in which a reset gate weighs the old h.
+    """Gated recurrent units: an update gate mixes h with a new value, for which a reset gate weighs the old h.
 
-    Shape: input, state and output as in `RNN`. Cho et al., *Learning phrase representations using RNN
-    encoder-decoder for statistical machine translation*, 2014.
+    At each step, with `xr, xz, xn` the three parts of `W_ih @ x + b_ih` and `hr, hz, hn` those of `W_hh @ h + b_hh`,
+    `r = sigmoid(xr + hr)`, `z = sigmoid(xz + hz)`, `n = tanh(xn + r * hn)` and `h = (1 - z) * n + z * h`. All
+    parameters are initialized from U(-k, k) with k = 1 / sqrt(hidden_size).
 
-    >>> import flambeau as torch
-    >>> output, h = torch.nn.GRU(10, 20, batch_first=True)(torch.randn(3, 5, 10))
-    >>> output.shape, h.shape
-    (torch.Size([3, 5, 20]), torch.Size([1, 3, 20]))
+    Cho et al., *Learning phrase representations using RNN encoder-decoder for statistical machine translation*, 2014.
+
+    Args:
+        input_size: the number of features of the input at each step.
+        hidden_size: the number of features of the state h.
+        num_layers: the number of layers, each of which takes the output of the one before.
+        bias: whether gates have learned biases, `bias_ih` and `bias_hh`.
+        batch_first: whether the batch is the first dimension of input and output, rather than the second; not of
+            states.
+        dropout: the probability that an element of the output of each layer but the last is zeroed, while training.
+        bidirectional: whether a second set of weights goes from the last step to the first; the output holds both
+            directions' features, one after the other.
+        device, dtype: of the parameters: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for the first
+            layer, and so on; those of the other direction end in `_reverse`.
+        proj_size: only for `LSTM`; ValueError for anything but None.
+
+    Shape:
+        - Input: `(L, N, input_size)`, `(N, L, input_size)` with `batch_first`, `(L, input_size)`, or a `PackedSequence`
+          of sequences of several lengths.
+        - State h, before and after: `(D * num_layers, N, hidden_size)`, or without N, where D is 2 if `bidirectional`
+          and else 1. Zeros where none is given.
+        - Output: `(L, N, D * hidden_size)`, or as for the input: h of the last layer at each step. The call returns it
+          and the state after the last step.
+
+    Raises:
+        ValueError: sizes, `num_layers` or `dropout` are out of range; in the call, the input is of another dtype or
+            number of dimensions.
+        RuntimeError: in the call, sizes of the input or the state do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> output, h = torch.nn.GRU(10, 20, batch_first=True)(torch.randn(3, 5, 10))
+        >>> output.shape, h.shape
+        (torch.Size([3, 5, 20]), torch.Size([1, 3, 20]))
     """
 
     def __init__(
@@ -462,175 +483,6 @@ class GRU(RNNBase):
             device=device,
             dtype=dtype,
         )
-
-
-_NODES = {  # what PyTorch shows to have made the states of a cell
-    "RNN_TANH": ("TanhBackward0",),
-    "RNN_RELU": ("ReluBackward0",),
-    "LSTM": ("MulBackward0", "AddBackward0"),
-    "GRU": ("AddBackward0",),
-}
-
-
-class RNNCellBase(Module):
-    """What the cells share: weights and biases for `num_chunks` gates."""
-
-    __constants__ = ("input_size", "hidden_size", "bias")
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool,
-        num_chunks: int,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
-        gates = num_chunks * hidden_size
-        self.weight_ih = Parameter(torch.empty((gates, input_size), device=device, dtype=dtype))
-        self.weight_hh = Parameter(torch.empty((gates, hidden_size), device=device, dtype=dtype))
-        for name in ("bias_ih", "bias_hh"):
-            values = torch.empty(gates, device=device, dtype=dtype) if bias else None
-            self.register_parameter(name, Parameter(values) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new initial values from U(-k, k) with k = 1 / sqrt(hidden_size)."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
-
-    def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
-
-    def _step(self, mode: str, input: Tensor, state: State | None, state_names: tuple[str, ...]) -> State:
-        """The next state; `input` and the state may lack the batch dimension."""
-        name = type(self).__name__
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for part, part_name in zip(() if state is None else state, state_names, strict=False):
-            if part.dim() not in (1, 2):
-                raise ValueError(f"{name}: Expected {part_name} to be 1D or 2D, got {part.dim()}D instead")
-        is_batched = input.dim() == 2
-        if not is_batched:
-            input = input.unsqueeze(0)
-            state = None if state is None else tuple(part.unsqueeze(0) for part in state)
-        if state is None:
-            zeros = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
-            state = (zeros,) * len(state_names)
-        self._check_sizes(input, state)
-        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        gates = input_gates(mode, input, weights)
-        _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
-        state = tuple(shown_as(part, name) for part, name in zip(state, _NODES[mode], strict=True))
-        return state if is_batched else tuple(part.squeeze(0) for part in state)
-
-    def _check_sizes(self, input: Tensor, state: State) -> None:
-        if input.size(1) != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
-        for number, part in enumerate(state):
-            if part.size(0) != input.size(0):
-                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{number} batch size {part.size(0)}")
-            if part.size(1) != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: got {part.size(1)}, expected {self.hidden_size}"
-                )
-
-
-class RNNCell(RNNCellBase):
-    """One step of `RNN`.
-
-    Shape: input `(N, input_size)` or `(input_size,)`, hx and the new h `(N, hidden_size)` or `(hidden_size,)`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.RNNCell(10, 20)(torch.randn(3, 10)).shape
-    torch.Size([3, 20])
-    """
-
-    __constants__ = ("input_size", "hidden_size", "bias", "nonlinearity")
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
-        self.nonlinearity = nonlinearity
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        state = None if hx is None else (hx,)
-        return self._step(f"RNN_{self.nonlinearity.upper()}", input, state, ("hidden",))[0]
-
-    def extra_repr(self) -> str:
-        shown = "" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}"
-        return super().extra_repr() + shown
-
-
-class LSTMCell(RNNCellBase):
-    """One step of `LSTM`.
-
-    Shape: input `(N, input_size)` or `(input_size,)`, state and new state `(h, c)` of `(N, hidden_size)` or
-    `(hidden_size,)` each.
-
-    >>> import flambeau as torch
-    >>> h, c = torch.nn.LSTMCell(10, 20)(torch.randn(3, 10))
-    >>> h.shape, c.shape
-    (torch.Size([3, 20]), torch.Size([3, 20]))
-    """
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
-
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        return self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
-
-    def _check_sizes(self, input: Tensor, state: State) -> None:
-        if isinstance(state, Tensor):
-            raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
-        if len(state) != 2:
-            raise RuntimeError("lstm_cell expects two hidden states")
-        super()._check_sizes(input, state)
-
-
-class GRUCell(RNNCellBase):
-    """One step of `GRU`.
-
-    Shape: input `(N, input_size)` or `(input_size,)`, hx and the new h `(N, hidden_size)` or `(hidden_size,)`.
-
-    >>> import flambeau as torch
-    >>> torch.nn.GRUCell(10, 20)(torch.randn(3, 10)).shape
-    torch.Size([3, 20])
-    """
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._step("GRU", input, None if hx is None else (hx,), ("hidden",))[0]
 
 
 def permute_batch(state: State, permutation: Tensor | None) -> State:

@@ -37,94 +37,294 @@ __all__ = [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The element where it is positive, else 0.
+    """The rectified linear unit: `max(0, x)` of each element; see `nn.ReLU`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+    Args:
+        input: a tensor of any shape.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.relu(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
     """
     return torch.relu_(input) if inplace else torch.relu(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """The element where it is above ``threshold``, else ``value``."""
+    """Each element that is above `threshold`, and `value` in place of the others; see `nn.Threshold`.
+
+    Args:
+        input: a tensor of any shape.
+        threshold: the bound; an element equal to it is replaced.
+        value: what replaces elements.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.threshold(torch.tensor([0.0, 0.5]), 0.1, 20.0)
+        tensor([20.0000,  0.5000])
+    """
     return (ops.threshold_ if inplace else ops.threshold)(input, threshold, value)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """The element where it is positive, else ``negative_slope`` times it."""
+    """`x` where it is positive, `negative_slope * x` elsewhere; see `nn.LeakyReLU`.
+
+    Args:
+        input: a tensor of any shape.
+        negative_slope: the factor of negative elements.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
+    """
     return (ops.leaky_relu_ if inplace else ops.leaky_relu)(input, negative_slope)
 
 
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Leaky ReLU; while training, with a random slope between ``lower`` and ``upper`` for each element."""
+    """A leaky ReLU; while training, with a slope drawn from U(lower, upper) for each element; see `nn.RReLU`.
+
+    Xu et al., *Empirical evaluation of rectified activations in convolutional network*, 2015.
+
+    Args:
+        input: a tensor of any shape.
+        lower: the least slope.
+        upper: the greatest slope; RuntimeError where it is below `lower` while training.
+        training: whether slopes are drawn; else all are the mean, `(lower + upper) / 2`.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.rrelu(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
+        tensor([-0.2000,  2.0000])
+    """
     return (ops.rrelu_ if inplace else ops.rrelu)(input, lower, upper, training)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """The element brought into ``[0, 6]``."""
+    """A ReLU that stops at 6: `min(max(0, x), 6)` of each element; see `nn.ReLU6`.
+
+    Args:
+        input: a tensor of any shape.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.relu6(torch.tensor([-1.0, 3.0, 8.0]))
+        tensor([0., 3., 6.])
+    """
     return (ops.relu6_ if inplace else ops.relu6)(input)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """The element brought into ``[min_val, max_val]``."""
+    """Each element limited to the range from `min_val` to `max_val`; see `nn.Hardtanh`.
+
+    Args:
+        input: a tensor of any shape.
+        min_val: the least value of an element of the result.
+        max_val: the greatest; ValueError where it is below `min_val`.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.hardtanh(torch.tensor([-3.0, 0.5, 4.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
     return (ops.hardtanh_ if inplace else ops.hardtanh)(input, min_val, max_val)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x / 6 + 1 / 2``, brought into ``[0, 1]``."""
+    """A sigmoid made of straight lines: `x / 6 + 1 / 2`, limited to [0, 1]; see `nn.Hardsigmoid`.
+
+    Args:
+        input: a tensor of any shape.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.hardsigmoid(torch.tensor([-4.0, 0.0, 1.5]))
+        tensor([0.0000, 0.5000, 0.7500])
+    """
     return (ops.hardsigmoid_ if inplace else ops.hardsigmoid)(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * hardsigmoid(x)`` (Howard et al. 2019, "Searching for MobileNetV3")."""
+    """`x * hardsigmoid(x)` of each element; see `nn.Hardswish`.
+
+    Howard et al., *Searching for MobileNetV3*, 2019.
+
+    Args:
+        input: a tensor of any shape.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.hardswish(torch.tensor([-4.0, 0.0, 3.0]))
+        tensor([-0., 0., 3.])
+    """
     return (ops.hardswish_ if inplace else ops.hardswish)(input)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x`` where positive, else ``alpha * (exp(x) - 1)``."""
+    """`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere; see `nn.ELU`.
+
+    Clevert et al., *Fast and accurate deep network learning by exponential linear units*, 2015.
+
+    Args:
+        input: a tensor of any shape.
+        alpha: the result tends to `-alpha` for large negative elements.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.elu(torch.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     return (ops.elu_ if inplace else ops.elu)(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """A scaled ELU that keeps mean 0 and variance 1."""
+    """A scaled ELU, with which deep networks keep mean 0 and variance 1; see `nn.SELU`.
+
+    Klambauer et al., *Self-normalizing neural networks*, 2017.
+
+    Args:
+        input: a tensor of any shape.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.selu(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-1.1113,  0.0000,  1.0507])
+    """
     return (ops.selu_ if inplace else ops.selu)(input)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
+    """`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere; see `nn.CELU`.
+
+    Barron, *Continuously differentiable exponential linear units*, 2017.
+
+    Args:
+        input: a tensor of any shape.
+        alpha: the result tends to `-alpha` for large negative elements; RuntimeError where it is 0.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.celu(torch.tensor([-1.0, 2.0]), 2.0)
+        tensor([-0.7869,  2.0000])
+    """
     return (ops.celu_ if inplace else ops.celu)(input, alpha)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * sigmoid(x)``, also known as swish."""
+    """`x * sigmoid(x)` of each element, also called swish; see `nn.SiLU`.
+
+    Args:
+        input: a tensor of any shape.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.silu(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
     return (ops.silu_ if inplace else ops.silu)(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * tanh(softplus(x))``."""
+    """`x * tanh(softplus(x))` of each element; see `nn.Mish`.
+
+    Misra, *Mish: a self regularized non-monotonic activation function*, 2019.
+
+    Args:
+        input: a tensor of any shape.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.mish(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.3034,  0.0000,  0.8651])
+    """
     return (ops.mish_ if inplace else ops.mish)(input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """``1 / (1 + exp(-x))``."""
+    """The logistic function `1 / (1 + exp(-x))` of each element; the same as `torch.sigmoid`.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.sigmoid(torch.tensor([0.0, 1.0]))
+        tensor([0.5000, 0.7311])
+    """
     return input.sigmoid()
 
 
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent of each element; the same as `torch.tanh`.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.tanh(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
     return input.tanh()
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """``x - tanh(x)``."""
+    """`x - tanh(x)` of each element; see `nn.Tanhshrink`.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.tanhshrink(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.2384])
+    """
     return input - input.tanh()
 
 
 def softsign(input: Tensor) -> Tensor:
-    """``x / (1 + |x|)``."""
+    """`x / (1 + |x|)` of each element; see `nn.Softsign`.
+
+    Args:
+        input: a tensor of any shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.softsign(torch.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
+    """
     return input / (input.abs() + 1)
 
 
@@ -146,29 +346,79 @@ def _along(function: Callable[..., Tensor], input: Tensor, dim: int | None, name
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """``exp(input)``, scaled to sum to 1 along ``dim``; without ``dim``, as of old, one is chosen with a warning.
+    """`exp(x) / sum(exp(x))` along a dimension: positive values that sum to 1; see `nn.Softmax`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.softmax(torch.tensor([[0.0, 0.0]]), dim=1)
-    tensor([[0.5000, 0.5000]])
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
+            and 1 for other input, with a warning.
+        _stacklevel: how far up the caller is that this warning shows.
+        dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.softmax(torch.tensor([[0.0, 0.0]]), dim=1)
+        tensor([[0.5000, 0.5000]])
     """
     return _along(torch.softmax, input, dim, "softmax", _stacklevel, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """The softmax of ``-input``."""
+    """The softmax of `-x` along a dimension: the smallest element gets the largest share; see `nn.Softmin`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which the values sum to 1. None, deprecated, means 0 for input of 0, 1 or 3 dimensions
+            and 1 for other input, with a warning.
+        _stacklevel: how far up the caller is that this warning shows.
+        dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.softmin(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
+        tensor([[0.4223, 0.4223, 0.1554]])
+    """
     return _along(torch.softmax, -input, dim, "softmin", _stacklevel, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
-    """The logarithm of the softmax along ``dim``, computed without overflow."""
+    """The logarithm of the softmax along a dimension, computed without overflow; see `nn.LogSoftmax`.
+
+    Args:
+        input: a tensor of any shape.
+        dim: the dimension along which the exponentials sum to 1. None, deprecated, means 0 for input of 0, 1 or 3
+            dimensions and 1 for other input, with a warning.
+        _stacklevel: how far up the caller is that this warning shows.
+        dtype: what `input` is cast to first, such as float32 for a float16 input; None for no cast.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.log_softmax(torch.tensor([[1.0, 1.0, 2.0]]), dim=1)
+        tensor([[-1.5514, -1.5514, -0.5514]])
+    """
     return _along(torch.log_softmax, input, dim, "log_softmax", _stacklevel, dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of one-hot vectors, relaxed so that it can be differentiated (Jang et al. 2017, "Categorical reparameterization").
+    """A random choice of one class in each row, relaxed so that it can be differentiated: softmax with Gumbel noise.
 
-    ``tau`` is the temperature; with ``hard`` the sample is one-hot, with the gradient of the relaxed one.
+    Jang et al., *Categorical reparameterization with Gumbel-softmax*, 2017.
+
+    Args:
+        logits: log-probabilities of the classes, up to a constant, along `dim`; a tensor of any shape.
+        tau: the temperature, above 0; the lower, the closer the result is to one-hot.
+        hard: whether the result is one-hot, with the gradient of the relaxed one.
+        eps: deprecated, and without effect.
+        dim: the dimension that the classes lie along.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.gumbel_softmax(torch.zeros(4, 3), hard=True).sum(1)
+        tensor([1., 1., 1., 1.])
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)

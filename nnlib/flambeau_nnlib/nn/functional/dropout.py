@@ -11,33 +11,85 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """While training, zero each element with probability ``p`` and scale the others by ``1 / (1 - p)``.
+    """Zeros each element with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout`.
 
-    Srivastava et al. (2014), "Dropout: a simple way to prevent neural networks from overfitting".  Raises ValueError where
-    ``p`` is no probability.
+    Srivastava et al., *Dropout: a simple way to prevent neural networks from overfitting*, 2014.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.dropout(torch.ones(3), training=False)
-    tensor([1., 1., 1.])
+    Args:
+        input: a tensor of any shape.
+        p: the probability that an element is zeroed; ValueError unless it is from 0 to 1.
+        training: whether to drop at all; else the result is the input.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> sorted(set(F.dropout(torch.ones(100)).tolist()))
+        [0.0, 2.0]
+        >>> F.dropout(torch.ones(3), training=False)
+        tensor([1., 1., 1.])
     """
     _check(p)
     return (torch.dropout_ if inplace else torch.dropout)(input, p, training)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1 after SELU (Klambauer et al. 2017, "Self-normalizing neural networks")."""
+    """Dropout that keeps mean 0 and variance 1 of what `selu` gives; see `nn.AlphaDropout`.
+
+    Klambauer et al., *Self-normalizing neural networks*, 2017.
+
+    Args:
+        input: a tensor of any shape.
+        p: the probability that an element is dropped; ValueError unless it is from 0 to 1.
+        training: whether to drop at all; else the result is the input.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> len(set(F.alpha_dropout(torch.ones(100), training=True).tolist()))
+        2
+    """
     _check(p)
     return (torch.alpha_dropout_ if inplace else torch.alpha_dropout)(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Alpha dropout of whole channels."""
+    """`alpha_dropout` of whole channels; see `nn.FeatureAlphaDropout`.
+
+    Args:
+        input: a tensor `(N, C, *)`.
+        p: the probability that a channel is dropped; ValueError unless it is from 0 to 1.
+        training: whether to drop at all; else the result is the input.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> channels = F.feature_alpha_dropout(torch.ones(1, 8, 4), training=True)
+        >>> bool((channels == channels[..., :1]).all())
+        True
+    """
     _check(p)
     return (torch.feature_alpha_dropout_ if inplace else torch.feature_alpha_dropout)(input, p, training)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of ``(N, C, L)`` or ``(C, L)`` with probability ``p`` while training."""
+    """Zeros whole channels of sequences with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout1d`.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
+        p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
+        training: whether to drop at all; else the result is the input.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> channels = F.dropout1d(torch.ones(1, 8, 4)).flatten(2)
+        >>> bool((channels == channels[..., :1]).all())
+        True
+    """
     _check(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
@@ -52,7 +104,24 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of ``(N, C, H, W)`` with probability ``p`` while training (Tompson et al. 2015)."""
+    """Zeros whole channels of images with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout2d`.
+
+    Tompson et al., *Efficient object localization using convolutional networks*, 2015.
+
+    Args:
+        input: a tensor `(N, C, H, W)`. One of 3 dimensions is taken as `(N, C, L)`; numbers of dimensions but 4 give a
+            warning.
+        p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
+        training: whether to drop at all; else the result is the input.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> channels = F.dropout2d(torch.ones(1, 8, 4, 4)).flatten(2)
+        >>> bool((channels == channels[..., :1]).all())
+        True
+    """
     _check(p)
     if input.dim() not in (3, 4):
         warnings.warn(
@@ -74,7 +143,21 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels of ``(N, C, D, H, W)`` or ``(C, D, H, W)`` with probability ``p`` while training."""
+    """Zeros whole channels of volumes with probability `p` and scales the others by `1 / (1 - p)`; see `nn.Dropout3d`.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; other numbers of dimensions give a warning.
+        p: the probability that a channel is zeroed; ValueError unless it is from 0 to 1.
+        training: whether to drop at all; else the result is the input.
+        inplace: write the result into `input` instead of a new tensor; what it held is lost.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> channels = F.dropout3d(torch.ones(1, 8, 2, 4, 4)).flatten(2)
+        >>> bool((channels == channels[..., :1]).all())
+        True
+    """
     _check(p)
     if input.dim() not in (4, 5):
         warnings.warn(

@@ -27,15 +27,24 @@ def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The rows of ``weight`` at the indices ``input``: shape ``(*, columns)``.
+    """The rows of a table at given indices; see `nn.Embedding`.
 
-    The row ``padding_idx`` receives no gradient; rows longer than ``max_norm`` are shortened in place; ``scale_grad_by_freq``
-    divides gradients by how often an index occurs.  IndexError for an index that is not in the table.
+    Args:
+        input: integer indices `(*)`, from 0 to the number of rows less one; IndexError for others.
+        weight: the table, `(rows, columns)`; RuntimeError unless it has 2 dimensions. The result has the shape
+            `(*, columns)`.
+        padding_idx: a row that gets no gradient; may be counted from the end. AssertionError where there is none.
+        max_norm: the greatest norm of a row; those looked up that are longer are first shortened in place. None for no
+            limit.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`.
+        sparse: taken; the gradient is dense all the same.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor([[3., 4.],
-            [1., 2.]])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[3., 4.],
+                [1., 2.]])
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
@@ -50,14 +59,36 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The "sum", "mean" or "max" of the rows of each bag of indices: shape ``(bags, columns)``.
+    """The sum, mean or maximum of the rows of a table at the indices of each bag; see `nn.EmbeddingBag`.
 
-    The rows of a 2-d ``input`` are bags; in a 1-d one, bag ``i`` starts at ``offsets[i]``.  Indices equal to ``padding_idx``
-    count nothing.
+    Args:
+        input: integer indices, `(B, N)` for B bags of N each, or `(N,)` for bags that `offsets` divides.
+        weight: the table, `(rows, columns)`. The result has the shape `(B, columns)`.
+        offsets: where each bag begins in an input of one dimension, `(B,)`, the first being 0.
+        max_norm: the greatest norm of a row; those looked up that are longer are first shortened in place. None for no
+            limit.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is in `input`; not for mode
+            "max".
+        mode: "sum", "mean" or "max".
+        sparse: taken; the gradient is dense all the same. Not for mode "max".
+        per_sample_weights: factors of the rows, in the shape of `input`, for mode "sum"; NotImplementedError for
+            another mode.
+        include_last_offset: whether the last of the `offsets` is where the last bag ends, rather than where it begins.
+        padding_idx: an index that is left out of the bags.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0], [2.0]]))
-    tensor([[1.5000]])
+    Raises:
+        ValueError: there is no such mode, or it does not go with a flag; offsets and input do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> table = torch.tensor([[1.0], [2.0], [4.0]])
+        >>> F.embedding_bag(torch.tensor([[0, 1]]), table)
+        tensor([[1.5000]])
+        >>> F.embedding_bag(torch.tensor([0, 1, 2]), table, torch.tensor([0, 1]), mode="sum")
+        tensor([[1.],
+                [6.]])
     """
     if weight.dtype is torch.int64 and input.is_floating_point():
         warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "

@@ -28,17 +28,36 @@ def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
     scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
-    """``softmax(query @ key.T * scale + mask) @ value``.
+    """Weighted means of values, by how well keys match each query: `softmax(query @ key.T * scale + mask) @ value`.
 
-    Shapes: query ``(*, L, E)``, key ``(*, S, E)``, value ``(*, S, V)``, attn_mask broadcastable to ``(*, L, S)``, bool (True
-    takes part) or added to the scores; the result ``(*, L, V)``.  ``scale`` is ``1 / sqrt(E)`` where not given; ``is_causal``
-    lets no position see later ones, and takes a mask beside it only on the CPU, for heads of one size in a batch, without
-    dropout; ``enable_gqa`` repeats heads of key and value to as many as query has.
+    Vaswani et al., *Attention is all you need*, 2017.
 
-    >>> import flambeau as torch
-    >>> q = torch.ones(1, 2, 4)
-    >>> torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True).shape
-    torch.Size([1, 2, 4])
+    Args:
+        query: `(*, L, E)`, at least 2 dimensions; with heads, `(N, heads, L, E)`.
+        key: `(*, S, E)`, of the same dtype.
+        value: `(*, S, V)`, of the same dtype. The result has the shape `(*, L, V)`.
+        attn_mask: of a shape that broadcasts to `(*, L, S)`: bool, True where a query may attend to a key, or floating
+            point, added to the scores; None for no mask. A query that may attend to nothing gives zeros.
+        dropout_p: the probability that a weight is zeroed; not only while training: pass 0 in evaluation.
+        is_causal: whether query i attends to no key after the i-th. With a mask beside it only on the CPU, for heads of
+            one size in a batch, without dropout; RuntimeError elsewhere.
+        scale: the factor of the scores; None for `1 / sqrt(E)`.
+        enable_gqa: whether key and value may have fewer heads, in dimension -3, than the query: each serves as many
+            query heads as their number divides. RuntimeError where it does not.
+
+    Raises:
+        RuntimeError: dimensions or dtypes do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> q = torch.ones(1, 2, 4)
+        >>> F.scaled_dot_product_attention(q, q, q, is_causal=True).shape
+        torch.Size([1, 2, 4])
+        >>> identity = torch.eye(2).unsqueeze(0)
+        >>> F.scaled_dot_product_attention(identity, identity, identity, is_causal=True)
+        tensor([[[1.0000, 0.0000],
+                 [0.3302, 0.6698]]])
     """
     require_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
     dropout_p = as_float("scaled_dot_product_attention", "dropout_p", dropout_p)
@@ -190,7 +209,7 @@ def _check_size(size: int, expected: int, heads: int) -> None:
 def _mask_by_head(
     mask: Tensor | None, padding: Tensor | None, batch: int, heads: int, length: int, keys: int
 ) -> Tensor | None:
-    """What is added to the scores ``(batch, heads, length, keys)``, for both masks; None for neither."""
+    """What is added to the scores `(batch, heads, length, keys)`, for both masks; None for neither."""
     if mask is not None:
         kind, expected = ("2D", (length, keys)) if mask.dim() == 2 else ("3D", (batch * heads, length, keys))
         if tuple(mask.shape) != expected:
@@ -213,11 +232,47 @@ def multi_head_attention_forward(
     q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
     static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """Attention of several heads, each on a part of the projected features; the function behind ``nn.MultiheadAttention``.
+    """Attention of several heads, each on a part of the projected features: the function behind `nn.MultiheadAttention`.
 
-    Shapes: query ``(L, N, E)``, key and value ``(S, N, *)``, or without N; key_padding_mask ``(N, S)``, attn_mask ``(L, S)`` or
-    ``(N * num_heads, L, S)``.  Masks are bool (True is left out) or added to the scores.  Returns the output ``(L, N, E)`` and,
-    with ``need_weights``, the weights ``(N, L, S)`` averaged over heads, or ``(N, num_heads, L, S)``.
+    Args:
+        query: `(L, N, E)` or `(L, E)`.
+        key: `(S, N, *)` or without N.
+        value: `(S, N, *)` or without N.
+        embed_dim_to_check: what E has to be; AssertionError where it is not.
+        num_heads: the number of heads; AssertionError unless it divides E.
+        in_proj_weight: the projections of query, key and value, one below the other, `(3 * E, E)`.
+        in_proj_bias: what they add, `(3 * E,)`, or None.
+        bias_k, bias_v: a further key and value, `(1, 1, E)`, or None for both.
+        add_zero_attn: whether to add a key and a value of zeros.
+        dropout_p: the probability that a weight is zeroed, while training.
+        out_proj_weight, out_proj_bias: the projection of the joined heads, `(E, E)`, and what it adds, `(E,)` or None.
+        training: whether there is dropout.
+        key_padding_mask: `(N, S)` or `(S,)`, True for a key that no query attends to, or added to the scores; or None.
+        need_weights: whether to return the weights too; else None.
+        attn_mask: `(L, S)` or `(N * num_heads, L, S)`, True where a query must not attend to a key, or added to the
+            scores; or None.
+        use_separate_proj_weight: whether query, key and value are projected by the three weights that follow, for keys
+            and values of other sizes than E.
+        q_proj_weight, k_proj_weight, v_proj_weight: those, `(E, E)`, `(E, key features)` and `(E, value features)`, or
+            None.
+        static_k, static_v: projected keys and values, `(N * num_heads, S, E / num_heads)`, in place of projecting.
+        average_attn_weights: whether the weights are averaged over the heads.
+        is_causal: whether `attn_mask` hides all later keys; a hint, for which the mask has to be given: RuntimeError
+            elsewhere.
+
+    Returns:
+        The output, in the shape of `query`, and the weights: `(N, L, S)`, `(N, num_heads, L, S)` unless averaged,
+        without N as in `query`, or None.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> x, weight = torch.randn(5, 1, 4), torch.randn(12, 4)
+        >>> output, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 4, 2, weight, None, None, None, False, 0.0, torch.eye(4), None
+        ... )
+        >>> output.shape, weights.shape
+        (torch.Size([5, 1, 4]), torch.Size([1, 5, 5]))
     """
     return attend_by_heads(**locals())
 
@@ -299,7 +354,7 @@ def _separate_projection(
 
 
 def _by_head(x: Tensor, num_heads: int, batch_first: bool = False) -> Tensor:
-    """``(L, N, E)``, or ``(N, L, E)``, as ``(N, num_heads, L, E / num_heads)``; the same memory."""
+    """`(L, N, E)`, or `(N, L, E)`, as `(N, num_heads, L, E / num_heads)`; the same memory."""
     return x.unflatten(-1, (num_heads, -1)).permute((0, 2, 1, 3) if batch_first else (1, 2, 0, 3))
 
 

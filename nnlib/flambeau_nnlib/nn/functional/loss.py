@@ -1,6 +1,6 @@
 """Losses: of numbers, probabilities and classes.
 
-``size_average`` and ``reduce`` are how ``reduction`` was spelled before PyTorch 0.4.1.
+`size_average` and `reduce` are how `reduction` was spelled before PyTorch 0.4.1.
 """
 
 from __future__ import annotations
@@ -63,7 +63,22 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The absolute error ``|input - target|``."""
+    """The mean absolute error: the mean of `|input - target|`; see `nn.L1Loss`.
+
+    Args:
+        input: the predictions, a tensor of any shape.
+        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+        weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
+            then divided by the sum of the weights.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
+        tensor(1.5000)
+    """
     _warn_of_sizes(input, target)
     reduction = how_reduced(reduction, size_average, reduce)
     errors = (input - target).abs()
@@ -74,11 +89,23 @@ def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The squared error ``(input - target) ** 2``.
+    """The mean squared error: the mean of `(input - target) ** 2`; see `nn.MSELoss`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
-    tensor(2.)
+    Args:
+        input: the predictions, a tensor of any shape.
+        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+        weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
+            then divided by the sum of the weights.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
+        >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), weight=torch.tensor([3.0, 1.0]))
+        tensor(1.)
     """
     _warn_of_sizes(input, target)
     reduction = how_reduced(reduction, size_average, reduce)
@@ -91,7 +118,25 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """Squared error near 0, absolute error beyond ``beta`` (Girshick 2015, "Fast R-CNN")."""
+    """Squared error where it is small, absolute error where it is large; see `nn.SmoothL1Loss`.
+
+    `0.5 * d ** 2 / beta` where the difference d is below `beta`, `|d| - 0.5 * beta` elsewhere.
+
+    Girshick, *Fast R-CNN*, 2015.
+
+    Args:
+        input: the predictions, a tensor of any shape.
+        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+        beta: the difference at which one becomes the other; RuntimeError where it is negative.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+        tensor([0.1250, 2.5000])
+    """
     _warn_of_sizes(input, target)
     return ops.smooth_l1_loss(input, target, how_reduced(reduction, size_average, reduce), beta)
 
@@ -99,7 +144,26 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Squared error near 0, ``delta`` times absolute error beyond ``delta`` (Huber 1964)."""
+    """Squared error where it is small, absolute error where it is large; see `nn.HuberLoss`.
+
+    `0.5 * d ** 2` where the difference d is below `delta`, `delta * (|d| - 0.5 * delta)` elsewhere.
+
+    Huber, *Robust estimation of a location parameter*, 1964.
+
+    Args:
+        input: the predictions, a tensor of any shape.
+        target: the values that were right, in the shape of `input`; others broadcast, with a warning.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+        delta: the difference at which one becomes the other; RuntimeError unless it is positive.
+        weight: a factor for each element, in the shape of `input`, or ValueError is raised; None for 1. The mean is
+            over the number of elements all the same.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.huber_loss(torch.tensor([1.0, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
+        tensor([0.5000, 4.0000])
+    """
     _warn_of_sizes(input, target)
     if weight is None:
         return ops.huber_loss(input, target, reduction, delta)
@@ -111,9 +175,24 @@ def poisson_nll_loss(
     eps: float = 1e-8,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Minus the log-likelihood of Poisson counts, whose rate (or its logarithm) is ``input``.
+    """Minus the log-likelihood of counts that have Poisson distributions; see `nn.PoissonNLLLoss`.
 
-    ``full`` adds Stirling's approximation of what does not depend on the rate.
+    `exp(input) - target * input` with `log_input`, else `input - target * log(input + eps)`.
+
+    Args:
+        input: the rates that are predicted, or their logarithms, a tensor of any shape.
+        target: the counts, in the shape of `input`.
+        log_input: whether `input` holds the logarithms of the rates.
+        full: whether to add Stirling's approximation of `log(target!)`, which does not depend on `input`.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        eps: keeps the logarithm finite at a rate of 0.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.poisson_nll_loss(torch.zeros(2), torch.tensor([1.0, 3.0]))
+        tensor(1.)
     """
     reduction = how_reduced(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
@@ -129,10 +208,26 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor | Number, var: Tensor | Number, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the log-likelihood of normal values of mean ``input`` and variance ``var``, taken as at least ``eps``.
+    """Minus the log-likelihood of targets that have normal distributions; see `nn.GaussianNLLLoss`.
 
-    ``var`` is a number, or has the input's shape, or that shape with the last dimension missing or of length 1.
-    Nix & Weigend (1994), "Estimating the mean and variance of the target probability distribution".
+    `0.5 * (log(var) + (input - target) ** 2 / var)`.
+
+    Nix and Weigend, *Estimating the mean and variance of the target probability distribution*, 1994.
+
+    Args:
+        input: the means that are predicted, a tensor of any shape.
+        target: the values that were right, in the shape of `input`.
+        var: the variances that are predicted, in the shape of `input`, in that shape without its last dimension or with
+            a single 1 in it, or a float for all. ValueError for other shapes, and where one is negative.
+        full: whether to add the constant `0.5 * log(2 * pi)`.
+        eps: the least variance that is divided by.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.gaussian_nll_loss(torch.zeros(2), torch.ones(2), torch.ones(2))
+        tensor(0.5000)
     """
     if isinstance(var, float):
         var = torch.full_like(input, var)
@@ -159,13 +254,24 @@ def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The Kullback-Leibler divergence of ``target`` from the log-probabilities ``input``.
+    """The Kullback-Leibler divergence of a target's distribution from that of `input`; see `nn.KLDivLoss`.
 
-    ``reduction="batchmean"`` divides by the size of the batch, which is the definition; "mean", by all elements.
+    `target * (log(target) - input)`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.kl_div(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.5, 0.5]]), reduction="batchmean")
-    tensor(0.)
+    Args:
+        input: log-probabilities, a floating-point tensor of any shape.
+        target: probabilities, in the shape of `input`.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "batchmean", the sum divided by the size of the batch, which is the definition; "mean", divided by
+            the number of all elements, with a warning; "sum"; or "none" for the term of each element.
+        log_target: whether `target` holds log-probabilities too.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> input, target = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75]])
+        >>> F.kl_div(input, target, reduction="batchmean")
+        tensor(0.1308)
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(
@@ -189,13 +295,22 @@ def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of probabilities ``input`` and the probabilities that were right.
+    """The cross entropy of probabilities and targets, of two classes; see `nn.BCELoss`.
 
-    Raises ValueError where the shapes differ, RuntimeError where ``input`` is not within 0 and 1.
+    `-(target * log(input) + (1 - target) * log(1 - input))`, with logarithms of at least -100.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
-    tensor(0.6931)
+    Args:
+        input: probabilities, a tensor of any shape; RuntimeError for values that are not from 0 to 1.
+        target: from 0 to 1, in the shape of `input`; ValueError for another shape.
+        weight: a factor for each element, of a shape that broadcasts with `input`; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
+        tensor(0.6931)
     """
     reduction = how_reduced(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -208,9 +323,21 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of ``sigmoid(input)`` and the probabilities that were right, without overflow.
+    """The cross entropy of `sigmoid(input)` and targets, without overflow; see `nn.BCEWithLogitsLoss`.
 
-    ``pos_weight`` is what right answers count for, class by class.
+    Args:
+        input: scores (logits), a tensor of any shape.
+        target: from 0 to 1, in the shape of `input`; ValueError for another shape.
+        weight: a factor for each element, of a shape that broadcasts with `input`; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+        pos_weight: a factor of the positive part of the loss, of a shape that broadcasts with `target`; None for 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 200.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.3466)
     """
     reduction = how_reduced(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -225,9 +352,22 @@ def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Minus the log-probability of the target class, ``weight`` for each class.
+    """Minus the log-probability that `input` gives the target class; see `nn.NLLLoss`.
 
-    Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``.  Targets equal to ``ignore_index`` count nothing.
+    Args:
+        input: log-probabilities of C classes, `(C,)`, `(N, C)` or `(N, C, *)`.
+        target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`; IndexError for others.
+        weight: a factor for each class, `(C,)`; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        ignore_index: a target that counts nothing, neither in the sum nor in the mean.
+        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+            of each target; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.nll_loss(torch.tensor([[-0.5, -1.0], [-2.0, -0.1]]), torch.tensor([0, 1]))
+        tensor(0.3000)
     """
     return ops.nll_loss(input, target, weight, ignore_index, how_reduced(reduction, size_average, reduce))
 
@@ -236,13 +376,27 @@ def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
     reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of logits and targets, which are classes or probabilities of classes.
+    """The cross entropy of scores and targets: `nll_loss` of `log_softmax`; see `nn.CrossEntropyLoss`.
 
-    Shapes: input ``(N, C, *)`` or ``(C,)``; target ``(N, *)`` or ``()`` of classes, or of probabilities the shape of input.
+    Args:
+        input: scores (logits) of C classes, `(C,)`, `(N, C)` or `(N, C, *)`.
+        target: classes from 0 to C - 1, `()`, `(N,)` or `(N, *)`, IndexError for others; or probabilities of the
+            classes, in the shape of `input`.
+        weight: a factor for each class, `(C,)`; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        ignore_index: a target that counts nothing, neither in the sum nor in the mean.
+        reduction: "mean", the sum of the losses divided by that of the targets' weights, "sum", or "none" for the loss
+            of each target. For targets of probabilities, the plain mean of the losses; ValueError for another.
+        label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes; RuntimeError for
+            others.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
-    tensor(0.6931)
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
+        tensor(0.6931)
+        >>> F.cross_entropy(torch.zeros(1, 2), torch.tensor([[0.5, 0.5]]))
+        tensor(0.6931)
     """
     reduction = how_reduced(reduction, size_average, reduce)
     return ops.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
@@ -253,10 +407,28 @@ def linear_cross_entropy(
     reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of ``linear(input, linear_weight, linear_bias)`` and ``target``.
+    """The cross entropy of `linear(input, linear_weight, linear_bias)` and targets; see `nn.LinearCrossEntropyLoss`.
 
-    Shapes: input ``(N, in_features)`` or ``(in_features,)``, linear_weight ``(C, *, in_features)``, target ``(N, *)`` or ``()``
-    of classes, or of probabilities ``(N, C, *)``.
+    Args:
+        input: the input of the linear map, `(N, in_features)` or `(in_features,)`.
+        linear_weight: the map, `(C, *, in_features)`, for C classes and as many predictions from each row as `*` has
+            elements.
+        target: classes, `(N, *)` or `()`, or probabilities of the classes, `(N, C, *)`.
+        linear_bias: what the map adds, `(C, *)`; None for nothing.
+        weight: a factor for each class, `(C,)`; None for 1.
+        reduction: "mean", over targets and by their weights, "sum", or "none" for the loss of each target.
+        ignore_index: a target that counts nothing; None for -100. RuntimeError for targets of probabilities.
+        label_smoothing: the share of the target, from 0 to 1, that is spread evenly over all classes.
+        options: a `nn.LinearCrossEntropyOptions`, or None; the work is done in one piece with any.
+
+    Raises:
+        RuntimeError: shapes do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.linear_cross_entropy(torch.ones(1, 3), torch.zeros(2, 3), torch.tensor([1]))
+        tensor(0.6931)
     """
     if input.dim() not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
@@ -291,10 +463,27 @@ def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Minus the log-likelihood of label sequences, summed over their alignments with the input (Graves et al. 2006).
+    """Minus the log-probability of sequences of labels, over all their alignments with a longer input; see `nn.CTCLoss`.
 
-    Shapes: log_probs ``(T, N, C)`` or ``(T, C)``, targets ``(N, S)`` or all of them in one dimension, lengths ``(N,)`` or ``()``.
-    "mean" divides by the lengths of the targets first; ``zero_infinity`` drops inputs too short for their target.
-    Graves et al., "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".
+    Graves et al., *Connectionist temporal classification: labelling unsegmented sequence data with recurrent neural
+    networks*, 2006.
+
+    Args:
+        log_probs: log-probabilities of C labels at each step, `(T, N, C)` or `(T, C)`.
+        targets: labels, `(N, S)`, where S is the greatest length, or those of all sequences one after the other.
+        input_lengths: how many steps of each input count, a tensor `(N,)` or `()` or a tuple; RuntimeError for more
+            than T.
+        target_lengths: how many labels each target has, likewise.
+        blank: which of the C labels is the blank; RuntimeError where it is none.
+        reduction: "mean", of the losses divided by the lengths of their targets, "sum", or "none" for the loss of each
+            sequence.
+        zero_infinity: whether a target too long for its input, whose loss is infinite, counts as 0.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
+        >>> F.ctc_loss(log_probs, torch.tensor([[1, 2]]), (4,), (2,), reduction="sum")
+        tensor(1.6864)
     """
     return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)

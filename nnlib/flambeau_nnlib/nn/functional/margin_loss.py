@@ -28,7 +28,21 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1: ``x`` is the distance of a pair."""
+    """`x` where the target is 1 (alike), `max(0, margin - x)` where it is -1 (different); see `nn.HingeEmbeddingLoss`.
+
+    Args:
+        input: distances of pairs, a tensor of any shape.
+        target: 1 or -1, in the shape of `input`.
+        margin: the distance from which a different pair costs nothing.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.hinge_embedding_loss(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]), reduction="none")
+        tensor([0.3000, 0.7000])
+    """
     margin = as_float("hinge_embedding_loss", "margin", margin)
     zeros = torch.zeros_like(input)
     alike = torch.where(target != -1, input, zeros)
@@ -41,7 +55,22 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``max(0, -target * (input1 - input2) + margin)``: the target is 1 where ``input1`` should rank higher, else -1."""
+    """`max(0, -target * (input1 - input2) + margin)`; see `nn.MarginRankingLoss`.
+
+    Args:
+        input1, input2: scores, two tensors of any shape.
+        target: 1 where `input1` is to rank higher, -1 where `input2` is. RuntimeError unless all three have as many
+            dimensions.
+        margin: by how much one is to lead.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all pairs, "sum", or "none" for the loss of each pair; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+        tensor(2.)
+    """
     reduction = how_reduced(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -55,7 +84,21 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``1 - cos`` of two vectors where the target is 1, ``max(0, cos - margin)`` where it is -1."""
+    """`1 - cos` of two vectors where the target is 1, `max(0, cos - margin)` where it is -1; see `nn.CosineEmbeddingLoss`.
+
+    Args:
+        input1, input2: the vectors, `(N, D)` or `(D,)` each.
+        target: 1 or -1, `(N,)` or `()`; RuntimeError for other shapes.
+        margin: the cosine up to which different vectors cost nothing.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each pair; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.cosine_embedding_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
+        tensor(1.)
+    """
     reduction = how_reduced(reduction, size_average, reduce)
     margin = as_float("cosine_embedding_loss", "margin", margin)
     _check_cosine(input1, input2, target)
@@ -98,10 +141,26 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``max(0, margin + |anchor - positive| - |anchor - negative|)``, of vectors along the last dimension.
+    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)`, d being `pairwise_distance`; see `nn.TripletMarginLoss`.
 
-    ``swap`` takes the distance of positive and negative where that is less (Balntas et al. 2016, "Learning shallow
-    convolutional feature descriptors with triplet losses").
+    Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses*, 2016.
+
+    Args:
+        anchor, positive, negative: vectors, `(N, D)` or `(D,)` each; RuntimeError where they differ in the number of
+            dimensions.
+        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
+        p: the exponent of the distance.
+        eps: added to each difference, so that the distance of equal vectors has a gradient.
+        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
+        >>> F.triplet_margin_loss(anchor, positive, negative, margin=4.0)
+        tensor(1.1716)
     """
     reduction = how_reduced(reduction, size_average, reduce)
     require_flags("triplet_margin_loss", swap=swap)
@@ -115,7 +174,24 @@ def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """:func:`triplet_margin_loss` with any function of two tensors as distance."""
+    """`triplet_margin_loss` with any distance; see `nn.TripletMarginWithDistanceLoss`.
+
+    Args:
+        anchor, positive, negative: what the distance takes; RuntimeError where they differ in the number of dimensions.
+        distance_function: the distance, a function of two tensors; None for `pairwise_distance`.
+        margin: by how much the anchor is to be nearer to the positive; ValueError unless it is positive.
+        swap: whether to take the distance of the negative from the positive where that is less than from the anchor.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each triplet; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> anchor, positive, negative = torch.zeros(1, 2), torch.ones(1, 2), torch.ones(1, 2)
+        >>> F.triplet_margin_with_distance_loss(
+        ...     anchor, positive, negative, distance_function=lambda a, b: (a - b).abs().sum(-1), margin=2.0
+        ... )
+        tensor(2.)
+    """
     check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -137,7 +213,20 @@ def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """``log(1 + exp(-target * input))``, the target being 1 or -1."""
+    """`log(1 + exp(-target * input))`; see `nn.SoftMarginLoss`.
+
+    Args:
+        input: scores, a tensor of any shape.
+        target: 1 or -1, of a shape that broadcasts to that of `input`; RuntimeError for others.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over all elements, "sum", or "none" for the loss of each element; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.soft_margin_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]))
+        tensor(1.0032)
+    """
     reduction = how_reduced(reduction, size_average, reduce)
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy_name}")
@@ -153,7 +242,21 @@ def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """The binary cross entropy of logits, averaged over the classes in the last dimension."""
+    """The binary cross entropy of scores, averaged over the classes; see `nn.MultiLabelSoftMarginLoss`.
+
+    Args:
+        input: scores of C classes, `(N, C)`, or others whose last dimension is that of the classes.
+        target: 1 for a right class and 0 for a wrong one, in the shape of `input`.
+        weight: a factor for each class, `(C,)`; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.multilabel_soft_margin_loss(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
+        tensor(0.6931)
+    """
     reduction = how_reduced(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
@@ -168,9 +271,24 @@ def multi_margin_loss(
     size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """By how much (to the power ``p``) scores of other classes come within ``margin`` of the target's, averaged over classes.
+    """By how much scores of wrong classes come within `margin` of that of the right one; see `nn.MultiMarginLoss`.
 
-    Shapes: input ``(N, C)`` or ``(C,)``, target ``(N,)`` or ``()``.
+    `max(0, margin - x[target] + x[i]) ** p`, summed over the classes i but the target and divided by C.
+
+    Args:
+        input: scores of C classes, `(N, C)` or `(C,)`.
+        target: classes, `(N,)` or `()`.
+        p: the exponent, 1 or 2; ValueError for others.
+        margin: by how much the right class is to lead.
+        weight: a factor for each class as target, `(C,)`; None for 1.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each target; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+        tensor(0.3250)
     """
     reduction = how_reduced(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -199,9 +317,21 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """By how much scores of other classes come within 1 of those of the target classes, averaged over classes.
+    """By how much scores of wrong classes come within 1 of those of right ones; see `nn.MultiLabelMarginLoss`.
 
-    The target lists classes, up to the first -1.  Shapes: input and target ``(N, C)`` or ``(C,)``.
+    `max(0, 1 - (x[j] - x[i]))`, summed over right classes j and wrong classes i and divided by C.
+
+    Args:
+        input: scores of C classes, `(N, C)` or `(C,)`.
+        target: the right classes, then -1, in the shape of `input`; RuntimeError for another shape.
+        size_average, reduce: deprecated flags, which override `reduction` with a warning; None to leave it.
+        reduction: "mean", over the batch, "sum", or "none" for the loss of each sample; ValueError for another.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
+        tensor(0.8500)
     """
     reduction = how_reduced(reduction, size_average, reduce)
     check_reduction(reduction)

@@ -23,15 +23,27 @@ def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
     bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
+    """Normalizes each channel over the batch, and over all dimensions after the second; see `nn.BatchNorm2d`.
 
-    While training, by the statistics of the batch, of which the running ones, if given, take a share ``momentum``; else by the
-    running ones.  Raises ValueError where a channel has only one value to train on.
+    `(input - mean) / sqrt(var + eps) * weight + bias`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
-    tensor([[-1.0000],
-            [ 1.0000]])
+    Ioffe and Szegedy, *Batch normalization: accelerating deep network training*, 2015.
+
+    Args:
+        input: a tensor `(N, C, *)`; ValueError where `training` and a channel has a single value.
+        running_mean, running_var: the running statistics, `(C,)`, or None; RuntimeError for None where not `training`.
+            While training, they are updated in place.
+        weight, bias: what each channel is multiplied by, then shifted by, `(C,)`; None for 1 and 0.
+        training: whether to normalize by the statistics of the batch, rather than by the running ones.
+        momentum: the share of the new batch in the running statistics.
+        eps: added to the variance before the root is taken; ValueError where it is negative, or 0 while training.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
     """
     if training:
         _verify_batch_size(input.size())
@@ -46,7 +58,26 @@ def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Normalize each channel of each sample by itself (Ulyanov et al. 2016, "Instance normalization")."""
+    """Normalizes each channel of each sample by itself; see `nn.InstanceNorm2d`.
+
+    Ulyanov et al., *Instance normalization: the missing ingredient for fast stylization*, 2016.
+
+    Args:
+        input: a tensor `(N, C, *)`; ValueError where `use_input_stats` and a channel has a single value.
+        running_mean, running_var: the running statistics, `(C,)`, or None. With `use_input_stats`, they are updated in
+            place.
+        weight, bias: what each channel is multiplied by, then shifted by, `(C,)`; None for 1 and 0.
+        use_input_stats: whether to normalize by the statistics of the sample, rather than by the running ones.
+        momentum: the share of the new batch in the running statistics.
+        eps: added to the variance before the root is taken.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+        tensor([[[-1.0000,  1.0000],
+                 [-1.0000,  1.0000]]])
+    """
     if use_input_stats and prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
     return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
@@ -55,24 +86,64 @@ def instance_norm(
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalize over the last dimensions, which have the shape ``normalized_shape`` (Ba et al. 2016, "Layer normalization").
+    """Normalizes over the last dimensions; see `nn.LayerNorm`.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
-    tensor([[-1.0000,  1.0000]])
+    Ba et al., *Layer normalization*, 2016.
+
+    Args:
+        input: a tensor `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        normalized_shape: the sizes of the dimensions to normalize over, the last of the input.
+        weight, bias: what each element is multiplied by, then shifted by, `normalized_shape`; None for 1 and 0.
+        eps: added to the variance before the root is taken.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
+        tensor([[-1.0000,  1.0000]])
     """
     return torch.layer_norm(input, normalized_shape, weight, bias, eps, True)
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
+    """Divides by the root of the mean square over the last dimensions; see `nn.RMSNorm`.
+
+    Zhang and Sennrich, *Root mean square layer normalization*, 2019.
+
+    Args:
+        input: a tensor `(*, *normalized_shape)`; RuntimeError where the last sizes are others.
+        normalized_shape: the sizes of the dimensions to normalize over, the last of the input.
+        weight: what each element is multiplied by, `normalized_shape`; None for 1.
+        eps: added to the mean square before the root is taken; None for the machine epsilon of the input's dtype.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.rms_norm(torch.tensor([[1.0, 7.0]]), [2])
+        tensor([[0.2000, 1.4000]])
+    """
     return torch.rms_norm(input, normalized_shape, weight, eps)
 
 
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
+    """Normalizes groups of channels of each sample; see `nn.GroupNorm`.
+
+    Wu and He, *Group normalization*, 2018.
+
+    Args:
+        input: a tensor `(N, C, *)`; RuntimeError for fewer than 2 dimensions.
+        num_groups: the number of groups of neighbouring channels; RuntimeError unless it divides C.
+        weight, bias: what each channel is multiplied by, then shifted by, `(C,)`; None for 1 and 0.
+        eps: added to the variance before the root is taken.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.group_norm(torch.tensor([[[1.0], [3.0], [10.0], [30.0]]]), 2).flatten()
+        tensor([-1.0000,  1.0000, -1.0000,  1.0000])
+    """
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     _verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups, *input.size()[2:]])
@@ -80,7 +151,25 @@ def group_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divide by a power of the mean square of ``size`` neighbouring channels (Krizhevsky et al. 2012)."""
+    """Divides by a power of the mean square of neighbouring channels; see `nn.LocalResponseNorm`.
+
+    `input / (k + alpha * mean) ** beta`.
+
+    Krizhevsky et al., *ImageNet classification with deep convolutional neural networks*, 2012.
+
+    Args:
+        input: a tensor `(N, C, *)`; ValueError for fewer than 3 dimensions.
+        size: the number of neighbouring channels, its own included; those beyond the ends count as zeros.
+        alpha: how much the neighbours count.
+        beta: the exponent.
+        k: added to what is raised, so that it is not 0.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.local_response_norm(torch.ones(1, 3, 1), size=3, alpha=1.0, beta=1.0).flatten()
+        tensor([0.6000, 0.5000, 0.6000])
+    """
     if input.dim() < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.dim()} dimensions)")
     if input.numel() == 0:
@@ -96,10 +185,19 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Divide by the p-norm over ``dim``, taken as at least ``eps``.
+    """Divides vectors by their lengths, so that these become 1.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
-    tensor([[0.6000, 0.8000]])
+    Args:
+        input: a tensor of any shape.
+        p: the exponent of the norm that is the length; 2 for the Euclidean one.
+        dim: the dimension that the vectors lie along, or several.
+        eps: the least length that is divided by, so that a vector of zeros stays one.
+        out: a tensor to write the result into; None for a new one.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.normalize(torch.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
     """
     return torch.div(input, input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input), out=out)

@@ -38,7 +38,26 @@ def max_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The maximum of windows of ``(N, C, L)`` or ``(C, L)``; see :func:`max_pool2d`."""
+    """The maximum of each window of a sequence; see `nn.MaxPool1d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        kernel_size: the length of a window.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how much is put around the input on each side, at most half of the window; it is never the maximum.
+        dilation: how far apart the elements of a window are.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        return_indices: whether to return also where each maximum was among the `L` elements of its channel.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
+        tensor([[3., 5.]])
+    """
     return ops.max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -46,14 +65,27 @@ def max_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The maximum of windows of ``(N, C, H, W)`` or ``(C, H, W)``.
+    """The maximum of each window of an image; see `nn.MaxPool2d` for the sizes of the result.
 
-    ``stride`` is the kernel's size where not given; with ``ceil_mode`` a last window may reach beyond the end.  With
-    ``return_indices`` the result is ``(maxima, where in H * W they are)``.  Raises RuntimeError where nothing would be left.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: height and width of a window, or one number for both.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how much is put around the input on each side, at most half of the window; it is never the maximum.
+        dilation: how far apart the elements of a window are.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
-    tensor([[[4.]]])
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
+        tensor([[[4.]]])
+        >>> F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2, return_indices=True)
+        (tensor([[[4.]]]), tensor([[[3]]]))
     """
     return ops.max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -62,7 +94,26 @@ def max_pool3d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """The maximum of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`max_pool2d`."""
+    """The maximum of each window of a volume; see `nn.MaxPool3d` for the sizes of the result.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        kernel_size: depth, height and width of a window, or one number for all.
+        stride: how far apart windows are; None for `kernel_size`.
+        padding: how much is put around the input on each side, at most half of the window; it is never the maximum.
+        dilation: how far apart the elements of a window are.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the padding at the end.
+        return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
+
+    Raises:
+        RuntimeError: the input has another number of dimensions, the padding is too large, or no window fits.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
+    """
     return ops.max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -79,37 +130,85 @@ def _sizes(input: Tensor, output_size: Any) -> Any:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of windows of ``(N, C, H, W)`` or ``(C, H, W)`` that share the image out: ``output_size`` of them.
+    """The mean of each of a given number of windows that share an image out; see `nn.AdaptiveAvgPool2d`.
 
-    ``output_size`` is a number or one for each dimension, None standing for the input's own.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`; RuntimeError for other numbers of dimensions.
+        output_size: height and width of the result, or one number for both; None keeps that of the input.
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
-    torch.Size([1, 3, 2, 5])
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.adaptive_avg_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
+        torch.Size([1, 3, 2, 5])
     """
     return adaptive_pooling.adaptive_avg_pool(2, input, _sizes(input, output_size))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`adaptive_avg_pool2d`."""
+    """The mean of each of a given number of windows that share a volume out; see `nn.AdaptiveAvgPool3d`.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; RuntimeError for other numbers of dimensions.
+        output_size: depth, height and width of the result, or one number for all; None keeps that of the input.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.adaptive_avg_pool3d(torch.ones(1, 3, 4, 7, 5), (2, 3, None)).shape
+        torch.Size([1, 3, 2, 3, 5])
+    """
     return adaptive_pooling.adaptive_avg_pool(3, input, _sizes(input, output_size))
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of windows of ``(N, C, L)`` or ``(C, L)``; see :func:`adaptive_max_pool2d`."""
+    """The maximum of each of a given number of windows that share a sequence out; see `nn.AdaptiveMaxPool1d`.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`; RuntimeError for other numbers of dimensions.
+        output_size: the length of the result.
+        return_indices: whether to return also where each maximum was among the `L` elements of its channel.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
+        tensor([[3., 5.]])
+    """
     return adaptive_pooling.adaptive_max_pool(1, input, output_size, return_indices)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of windows of ``(N, C, H, W)`` or ``(C, H, W)`` that share the image out: ``output_size`` of them.
+    """The maximum of each of a given number of windows that share an image out; see `nn.AdaptiveMaxPool2d`.
 
-    With ``return_indices`` the result is ``(maxima, where in H * W they are)``.
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`; RuntimeError for other numbers of dimensions.
+        output_size: height and width of the result, or one number for both; None keeps that of the input.
+        return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.adaptive_max_pool2d(torch.ones(1, 3, 7, 5), (2, None)).shape
+        torch.Size([1, 3, 2, 5])
     """
     return adaptive_pooling.adaptive_max_pool(2, input, _sizes(input, output_size), return_indices)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Maxima of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`adaptive_max_pool2d`."""
+    """The maximum of each of a given number of windows that share a volume out; see `nn.AdaptiveMaxPool3d`.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`; RuntimeError for other numbers of dimensions.
+        output_size: depth, height and width of the result, or one number for all; None keeps that of the input.
+        return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.adaptive_max_pool3d(torch.ones(1, 3, 4, 7, 5), (2, 3, None)).shape
+        torch.Size([1, 3, 2, 3, 5])
+    """
     return adaptive_pooling.adaptive_max_pool(3, input, _sizes(input, output_size), return_indices)
 
 
@@ -158,7 +257,7 @@ def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
 
 
 def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
-    """Positions ``(N, C, size, kernel)`` of windows whose distances vary with the sample; the last ends at the end."""
+    """Positions `(N, C, size, kernel)` of windows whose distances vary with the sample; the last ends at the end."""
     steps = torch.arange(size, dtype=sample.dtype, device=sample.device)
     if size > 1:
         alpha = (length - kernel) / (size - 1)
@@ -174,9 +273,24 @@ def fractional_max_pool2d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """Maxima of windows at random places, ``output_size`` of them or that ratio of the input's (Graham 2014).
+    """The maximum of windows at random steps of an image; see `nn.FractionalMaxPool2d`.
 
-    Benjamin Graham, "Fractional max-pooling".  Shapes: input ``(N, C, H, W)`` or ``(C, H, W)``.
+    Graham, *Fractional max-pooling*, 2014.
+
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: height and width of a window, or one number for both; RuntimeError where the windows do not fit.
+        output_size: the sizes of the result, or one for all dimensions. ValueError where neither this nor
+            `output_ratio` is given.
+        output_ratio: the sizes of the result as shares of those of the input, where no size is given.
+        return_indices: whether to return also where each maximum was among the `H * W` elements of its channel.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 2)` that place the windows, in place of new draws.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.fractional_max_pool2d(torch.randn(2, 16, 50, 32), 3, output_ratio=0.5).shape
+        torch.Size([2, 16, 25, 16])
     """
     made = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return made if return_indices else made[0]
@@ -186,7 +300,26 @@ def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """Maxima of windows of ``(N, C, D, H, W)`` at random places; see :func:`fractional_max_pool2d`."""
+    """The maximum of windows at random steps of a volume; see `nn.FractionalMaxPool3d`.
+
+    Graham, *Fractional max-pooling*, 2014.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        kernel_size: depth, height and width of a window, or one number for all; RuntimeError where the windows do not
+            fit.
+        output_size: the sizes of the result, or one for all dimensions. ValueError where neither this nor
+            `output_ratio` is given.
+        output_ratio: the sizes of the result as shares of those of the input, where no size is given.
+        return_indices: whether to return also where each maximum was among the `D * H * W` elements of its channel.
+        _random_samples: numbers in [0, 1) of shape `(N, C, 3)` that place the windows, in place of new draws.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.fractional_max_pool3d(torch.randn(2, 3, 6, 8, 9), 3, output_size=(2, 3, 4)).shape
+        torch.Size([2, 3, 2, 3, 4])
+    """
     made = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return made if return_indices else made[0]
 
@@ -201,7 +334,8 @@ def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
 
     functools.update_wrapper(pool_with_indices, pool)
     pool_with_indices.__name__ = f"{pool.__name__}_with_indices"
-    pool_with_indices.__doc__ = f":func:`{pool.__name__}`, with where the maxima are."
+    after_summary = inspect.cleandoc(pool.__doc__ or "").partition("\n\n")[2]
+    pool_with_indices.__doc__ = f"`{pool.__name__}` with `return_indices=True`, whatever is given for it.\n\n{after_summary}"
     return pool_with_indices
 
 
@@ -229,17 +363,59 @@ def _lp_pool(pools: tuple[Any, Any], input: Tensor, p: float, n: int, kernel_siz
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The ``norm_type``-norm of windows of ``(N, C, L)`` or ``(C, L)``."""
+    """The p-norm `sum(x ** p) ** (1 / p)` of each window of a sequence; see `nn.LPPool1d`.
+
+    Args:
+        input: a tensor `(N, C, L)` or `(C, L)`.
+        norm_type: p; not 0.
+        kernel_size: the length of a window.
+        stride: how far apart windows are; None for `kernel_size`.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.lp_pool1d(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]), 2, 2)
+        tensor([[[ 5., 10.]]])
+    """
     return _lp_pool((avg_pool1d, max_pool1d), input, norm_type, 1, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The ``norm_type``-norm of windows of ``(N, C, H, W)`` or ``(C, H, W)``."""
+    """The p-norm `sum(x ** p) ** (1 / p)` of each window of an image; see `nn.LPPool2d`.
+
+    Args:
+        input: a tensor `(N, C, H, W)` or `(C, H, W)`.
+        norm_type: p; not 0.
+        kernel_size: height and width of a window, or one number for both.
+        stride: how far apart windows are; None for `kernel_size`.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.lp_pool2d(torch.ones(1, 2, 2), 1, 2)
+        tensor([[[4.]]])
+    """
     return _lp_pool((avg_pool2d, max_pool2d), input, norm_type, 2, kernel_size, stride, ceil_mode)
 
 
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The ``norm_type``-norm of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
+    """The p-norm `sum(x ** p) ** (1 / p)` of each window of a volume; see `nn.LPPool3d`.
+
+    Args:
+        input: a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        norm_type: p; not 0.
+        kernel_size: depth, height and width of a window, or one number for all.
+        stride: how far apart windows are; None for `kernel_size`.
+        ceil_mode: whether sizes are rounded up, so that a last window may reach beyond the end.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.lp_pool3d(torch.rand(2, 3, 4, 6, 8), 2, 2).shape
+        torch.Size([2, 3, 2, 3, 4])
+    """
     return _lp_pool((avg_pool3d, max_pool3d), input, norm_type, 3, kernel_size, stride, ceil_mode)
 
 
@@ -289,23 +465,48 @@ def _unpool(
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Put maxima back where ``indices`` of :func:`max_pool1d` says, zeros elsewhere; see :func:`max_unpool2d`."""
+    """Puts maxima back to where they were, and zeros elsewhere: the reverse of `max_pool1d`; see `nn.MaxUnpool1d`.
+
+    Args:
+        input: the maxima, a tensor `(N, C, L)` or `(C, L)`.
+        indices: where they were, as `max_pool1d` says with `return_indices`: int64, in the shape of `input`.
+        kernel_size: the length of a window, as for the pooling.
+        stride: how far apart windows were; None for `kernel_size`.
+        padding: how much was put around on each side.
+        output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
+            of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> maxima, indices = F.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2, return_indices=True)
+        >>> F.max_unpool1d(maxima, indices, 2)
+        tensor([[0., 3., 0., 5.]])
+    """
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Put maxima back where ``indices`` of :func:`max_pool2d` says, zeros elsewhere.
+    """Puts maxima back to where they were, and zeros elsewhere: the reverse of `max_pool2d`; see `nn.MaxUnpool2d`.
 
-    Several sizes are pooled to the same one: ``output_size`` says which of them is meant.
+    Args:
+        input: the maxima, a tensor `(N, C, H, W)` or `(C, H, W)`.
+        indices: where they were, as `max_pool2d` says with `return_indices`: int64, in the shape of `input`.
+        kernel_size: height and width of a window, or one number for both, as for the pooling.
+        stride: how far apart windows were; None for `kernel_size`.
+        padding: how much was put around on each side.
+        output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
+            of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
 
-    >>> import flambeau as torch
-    >>> import flambeau.nn.functional as F
-    >>> maxima, indices = F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2, return_indices=True)
-    >>> F.max_unpool2d(maxima, indices, 2)
-    tensor([[[0., 0.],
-             [0., 4.]]])
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> maxima, indices = F.max_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2, return_indices=True)
+        >>> F.max_unpool2d(maxima, indices, 2)
+        tensor([[[0., 0.],
+                 [0., 4.]]])
     """
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
@@ -313,5 +514,23 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Put maxima back where ``indices`` of :func:`max_pool3d` says, zeros elsewhere; see :func:`max_unpool2d`."""
+    """Puts maxima back to where they were, and zeros elsewhere: the reverse of `max_pool3d`; see `nn.MaxUnpool3d`.
+
+    Args:
+        input: the maxima, a tensor `(N, C, D, H, W)` or `(C, D, H, W)`.
+        indices: where they were, as `max_pool3d` says with `return_indices`: int64, in the shape of `input`.
+        kernel_size: depth, height and width of a window, or one number for all, as for the pooling.
+        stride: how far apart windows were; None for `kernel_size`.
+        padding: how much was put around on each side.
+        output_size: the size of the result, with or without batch and channels, where several sizes are pooled to that
+            of `input`; ValueError for one that is not. None for `(size - 1) * stride - 2 * padding + kernel_size`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> volume = torch.randn(1, 3, 4, 6, 9)
+        >>> maxima, indices = F.max_pool3d(volume, 2, return_indices=True)
+        >>> F.max_unpool3d(maxima, indices, 2, output_size=volume.size()).shape
+        torch.Size([1, 3, 4, 6, 9])
+    """
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)

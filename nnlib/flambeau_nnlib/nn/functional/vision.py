@@ -33,15 +33,34 @@ def interpolate(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None, antialias: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Resize the dimensions after the first two to ``size``, or by ``scale_factor``.
+    """Resizes sequences, images or volumes, to a given size or by a factor.
 
-    ``mode``: "nearest", "nearest-exact", "area", "linear" (3-d input), "bilinear", "bicubic" and "lanczos" (4-d), "trilinear"
-    (5-d).  ``align_corners`` maps corners to corners rather than edges to edges; ``antialias`` widens the filter where the image
-    shrinks.
+    Args:
+        input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        size: the size of each dimension of space of the result, or one number for all. Give either this or
+            `scale_factor`.
+        scale_factor: the factor of each dimension of space, or one for all; sizes are rounded down.
+        mode: "nearest" (the pixel at or before the place), "nearest-exact" (the nearest pixel), "area" (the mean of the
+            pixels that become one), "linear" (sequences), "bilinear", "bicubic", "lanczos" (images; the last with
+            `antialias`) or "trilinear" (volumes).
+        align_corners: whether the centres of the corner pixels stay where they are, rather than the outer edges of
+            these pixels. For the linear and cubic modes, where None means False.
+        recompute_scale_factor: with `scale_factor`, whether to interpolate by the factor that the rounded sizes give,
+            not the one given; None means False.
+        antialias: whether the filter is widened where images shrink, so that every pixel counts; for "bilinear",
+            "bicubic" and "lanczos".
 
-    >>> import flambeau as torch
-    >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
-    tensor([[[1., 1., 2., 2.]]])
+    Raises:
+        ValueError: both or none of `size` and `scale_factor` are given, or options do not go with the mode.
+        NotImplementedError: the mode does not exist, or not for so many dimensions.
+
+    Example:
+        >>> import flambeau as torch
+        >>> import flambeau.nn.functional as F
+        >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+        >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), size=3, mode="linear", align_corners=True)
+        tensor([[[1.0000, 1.5000, 2.0000]]])
     """
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
@@ -115,18 +134,56 @@ def _named(sizes: Sequence[int]) -> str:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """The former name of :func:`interpolate`."""
+    """The former name of `interpolate`, with a warning.
+
+    Args:
+        input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        size, scale_factor: the size of the result, or the factor; either is given.
+        mode: how to interpolate, as for `interpolate`.
+        align_corners: whether the centres of the corner pixels stay where they are, as for `interpolate`.
+
+    Example:
+        >>> import warnings
+        >>> import flambeau as torch
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.functional.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """:func:`interpolate` in mode "nearest"."""
+    """`interpolate` in mode "nearest", with a warning: a former function.
+
+    Args:
+        input: a tensor `(N, C, W)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        size, scale_factor: the size of the result, or the factor; either is given.
+
+    Example:
+        >>> import warnings
+        >>> import flambeau as torch
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+    """
     warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """:func:`interpolate` in mode "bilinear", with aligned corners."""
+    """`interpolate` in mode "bilinear" with aligned corners, with a warning: a former function.
+
+    Args:
+        input: a tensor `(N, C, H, W)`.
+        size, scale_factor: the size of the result, or the factor; either is given.
+
+    Example:
+        >>> import warnings
+        >>> import flambeau as torch
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     torch.nn.functional.upsample_bilinear(torch.tensor([[[[1.0, 2.0]]]]), size=(1, 3))
+        tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

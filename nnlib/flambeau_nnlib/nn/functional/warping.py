@@ -25,16 +25,28 @@ _CHANGED = (
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The points that affine maps ``theta`` give to the pixels of images of ``size``, for :func:`grid_sample`.
+    """The points that affine maps give to the pixels of images or volumes, for `grid_sample`.
 
-    Shapes: theta ``(N, 2, 3)`` and size ``(N, C, H, W)`` give ``(N, H, W, 2)``; ``(N, 3, 4)`` and ``(N, C, D, H, W)`` give
-    ``(N, D, H, W, 3)``.  Jaderberg et al. (2015), "Spatial transformer networks".
+    Jaderberg et al., *Spatial transformer networks*, 2015.
 
-    >>> import flambeau as torch
-    >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
-    >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=True)
-    tensor([[[[-1.,  0.],
-              [ 1.,  0.]]]])
+    Args:
+        theta: the maps, a floating-point tensor `(N, 2, 3)` for images or `(N, 3, 4)` for volumes: each maps the
+            coordinates (x, y, 1) of a pixel of the result to the point of the input that is sampled for it.
+        size: the size of the result of `grid_sample`, `(N, C, H, W)` or `(N, C, D, H, W)`. The grid has the shape
+            `(N, H, W, 2)` or `(N, D, H, W, 3)`.
+        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than the outer edges of these. The
+            same is to be given to `grid_sample`. None means False, with a warning.
+
+    Raises:
+        ValueError: the dtype or shape of `theta` does not fit, or a size is not positive.
+        NotImplementedError: `size` has neither 4 nor 5 dimensions.
+
+    Example:
+        >>> import flambeau as torch
+        >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
     """
     if align_corners is None:
         warnings.warn(_CHANGED, stacklevel=2)
@@ -72,13 +84,28 @@ def _axis(length: int, align_corners: bool, like: Tensor) -> Tensor:
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """Images sampled at the points of ``grid``, whose coordinates (x, y, ...) go from -1 to 1.
+    """Samples images or volumes at the points of a grid, so that they are warped.
 
-    ``mode``: "bilinear" (trilinear for volumes), "nearest" or "bicubic" (images only).  ``padding_mode``, what is outside:
-    "zeros", "border" (the nearest edge) or "reflection".  ``align_corners``: -1 and 1 are the centres of the corner pixels, not
-    the edges.
+    Args:
+        input: a floating-point tensor `(N, C, H_in, W_in)` or `(N, C, D_in, H_in, W_in)`.
+        grid: the points, `(N, H, W, 2)` or `(N, D, H, W, 3)`, of the same dtype, with coordinates x, y (and z) from -1
+            at one side of the input to 1 at the other. The result has the shape `(N, C, H, W)` or `(N, C, D, H, W)`.
+        mode: how to interpolate between pixels: "bilinear" (trilinear for volumes), "nearest", or "bicubic" (images
+            only).
+        padding_mode: what is beyond the sides: "zeros", "border" (the nearest pixel of the edge) or "reflection".
+        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than the outer edges of these. None
+            means False, with a warning.
 
-    Shapes: input ``(N, C, H, W)``, grid ``(N, H', W', 2)``; or ``(N, C, D, H, W)`` and ``(N, D', H', W', 3)``.
+    Raises:
+        ValueError: there is no such mode.
+        RuntimeError: shapes or dtypes do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> grid = torch.tensor([[[[0.0, 0.0], [1.0, -1.0]]]])
+        >>> torch.nn.functional.grid_sample(image, grid, align_corners=True)
+        tensor([[[[2.5000, 2.0000]]]])
     """
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
@@ -164,7 +191,7 @@ def _reflected(x: Tensor, low: float, high: float) -> Tensor:
 
 
 def _gathered(input: Tensor, places: Sequence[Tensor]) -> Tensor:
-    """The pixels at whole-numbered ``places``; zero outside."""
+    """The pixels at whole-numbered `places`; zero outside."""
     space = list(input.shape[2:])
     inside: Tensor | None = None
     flat: Tensor | None = None

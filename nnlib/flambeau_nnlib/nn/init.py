@@ -9,6 +9,7 @@ tensor([[0.5000, 0.5000, 0.5000],
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -58,12 +59,21 @@ UNIT_GAIN = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which initial values should grow to make up for what `nonlinearity` takes away.
+    """The factor by which initial values should grow to make up for what a nonlinearity takes away.
 
-    `param` is the slope of "leaky_relu". Raises ValueError for an unknown nonlinearity.
+    Args:
+        nonlinearity: the name of the function that follows: "linear", "sigmoid", "conv1d" to "conv3d",
+            "conv_transpose1d" to "conv_transpose3d" (1), "tanh" (5 / 3), "relu" (sqrt(2)), "leaky_relu" (sqrt(2 / (1 +
+            param ** 2))) or "selu" (3 / 4).
+        param: the slope of "leaky_relu"; None for 0.01.
 
-    >>> calculate_gain("leaky_relu", 1.0)
-    1.0
+    Raises:
+        ValueError: there is no such nonlinearity, or the slope is no number.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
+        1.0
     """
     if nonlinearity in UNIT_GAIN:
         return 1
@@ -106,13 +116,39 @@ def _bias_uniform_(bias: Tensor | None, weight: Tensor) -> None:
 
 @torch.no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with draws from U(a, b)."""
+    """Fills a tensor with draws from the uniform distribution between `a` and `b`.
+
+    Args:
+        tensor: the tensor to fill; it is returned.
+        a: the lower bound.
+        b: the upper bound.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.init.uniform_(torch.empty(100), -1.0, 1.0)
+        >>> bool((weight.abs() <= 1.0).all())
+        True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @torch.no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with draws from the normal distribution N(mean, std^2)."""
+    """Fills a tensor with draws from a normal distribution.
+
+    Args:
+        tensor: the tensor to fill; it is returned.
+        mean: the mean of the distribution.
+        std: its standard deviation.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.init.normal_(torch.empty(10000), 5.0, 0.01)
+        >>> round(weight.mean().item(), 2), round(weight.std().item(), 2)
+        (5.0, 0.01)
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -125,12 +161,22 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with draws from N(mean, std^2), redrawn until they lie in [a, b].
+    """Fills a tensor with draws from a normal distribution, redrawn until they lie in an interval.
 
-    >>> import flambeau as torch
-    >>> values = trunc_normal_(torch.empty(1000), a=-1.0, b=0.5)
-    >>> bool((values >= -1.0).all() and (values <= 0.5).all())
-    True
+    Args:
+        tensor: the tensor to fill; it is returned.
+        mean: the mean of the distribution before it is cut off. A warning is given where it is more than 2 `std`
+            outside the interval.
+        std: its standard deviation.
+        a: the lower bound, a value itself and not in units of `std`.
+        b: the upper bound.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> values = torch.nn.init.trunc_normal_(torch.empty(1000), a=-1.0, b=0.5)
+        >>> bool((values >= -1.0).all() and (values <= 0.5).all())
+        True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -166,25 +212,64 @@ def _reject_uniform_(tensor: Tensor, mean: float, std: float, a: float, b: float
 
 @torch.no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with `val`."""
+    """Fills a tensor with one value.
+
+    Args:
+        tensor: the tensor to fill; it is returned.
+        val: the value.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.init.constant_(torch.empty(2, 3), 0.5)
+        tensor([[0.5000, 0.5000, 0.5000],
+                [0.5000, 0.5000, 0.5000]])
+    """
     return tensor.fill_(val)
 
 
 @torch.no_grad()
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fills a tensor with 1.
+
+    Args:
+        tensor: the tensor to fill; it is returned.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.init.ones_(torch.empty(3))
+        tensor([1., 1., 1.])
+    """
     return tensor.fill_(1.0)
 
 
 @torch.no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fills a tensor with 0.
+
+    Args:
+        tensor: the tensor to fill; it is returned.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.init.zeros_(torch.empty(3))
+        tensor([0., 0., 0.])
+    """
     return tensor.zero_()
 
 
 @torch.no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Make a 2-D tensor the identity: a `Linear` with it passes on as many inputs as it can."""
+    """Makes a tensor the identity matrix: a `Linear` with this weight passes on as many inputs as it can.
+
+    Args:
+        tensor: the tensor to fill, of 2 dimensions, or ValueError is raised; it is returned.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.init.eye_(torch.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -192,11 +277,17 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @torch.no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make a 3-, 4- or 5-D tensor the identity of convolution, in each of the `groups`.
+    """Makes a tensor the identity of convolution: a layer with this weight passes on as many channels as it can.
 
-    >>> import flambeau as torch
-    >>> dirac_(torch.empty(1, 1, 3))
-    tensor([[[0., 1., 0.]]])
+    Args:
+        tensor: the tensor to fill, of 3, 4 or 5 dimensions, or ValueError is raised; it is returned.
+        groups: the groups of the convolution, each of which gets an identity; ValueError unless it divides the first
+            dimension.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
+        tensor([[[0., 1., 0.]]])
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -212,9 +303,23 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @torch.no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill from U(-k, k), k = gain * sqrt(6 / (fan_in + fan_out)); also known as Glorot initialization.
+    """Fills a weight from U(-k, k) with k = gain * sqrt(6 / (fan_in + fan_out)); also known as Glorot initialization.
+
+    With it the variances of activations and of gradients stay about the same from layer to layer. For a weight
+    `(out, in, *kernel)`, fan_in is `in * prod(kernel)` and fan_out `out * prod(kernel)`.
 
     Glorot and Bengio, *Understanding the difficulty of training deep feedforward neural networks*, 2010.
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
+        gain: a factor, such as that of `calculate_gain`.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.init.xavier_uniform_(torch.empty(30, 20))
+        >>> bool((weight.abs() <= (6 / 50) ** 0.5).all())
+        True
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / (fan_in + fan_out))
@@ -224,7 +329,21 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 @torch.no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill from the normal distribution of std gain * sqrt(2 / (fan_in + fan_out)); see `xavier_uniform_`."""
+    """Fills a weight from a normal distribution of std gain * sqrt(2 / (fan_in + fan_out)); see `xavier_uniform_`.
+
+    Glorot and Bengio, *Understanding the difficulty of training deep feedforward neural networks*, 2010.
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
+        gain: a factor, such as that of `calculate_gain`.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.init.xavier_normal_(torch.empty(300, 500))
+        >>> round(weight.std().item(), 2)
+        0.05
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator=generator)
 
@@ -237,10 +356,25 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill from U(-k, k), k = gain * sqrt(3 / fan); also known as He initialization.
+    """Fills a weight from U(-k, k) with k = gain * sqrt(3 / fan); also known as He initialization.
 
-    `a` is the slope of the "leaky_relu" that follows the layer; `mode` is "fan_in" or "fan_out".
-    He et al., *Delving deep into rectifiers*, 2015.
+    It keeps variances where rectifiers follow, whose `calculate_gain` it takes. For a weight `(out, in, *kernel)`,
+    fan_in is `in * prod(kernel)` and fan_out `out * prod(kernel)`.
+
+    He et al., *Delving deep into rectifiers: surpassing human-level performance on ImageNet classification*, 2015.
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
+        a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
+        mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
+        nonlinearity: what follows, a name that `calculate_gain` takes.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.init.kaiming_uniform_(torch.empty(30, 24), nonlinearity="relu")
+        >>> bool((weight.abs() <= 0.5).all())
+        True
     """
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -258,7 +392,23 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill from the normal distribution of std gain / sqrt(fan); see `kaiming_uniform_`."""
+    """Fills a weight from a normal distribution of std gain / sqrt(fan); see `kaiming_uniform_`.
+
+    He et al., *Delving deep into rectifiers: surpassing human-level performance on ImageNet classification*, 2015.
+
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; it is returned.
+        a: the negative slope of the "leaky_relu" that follows; 0 is "relu".
+        mode: "fan_in" to keep the variance of activations, "fan_out" that of gradients; ValueError for others.
+        nonlinearity: what follows, a name that `calculate_gain` takes.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.init.kaiming_normal_(torch.empty(300, 200), nonlinearity="relu")
+        >>> round(weight.std().item(), 2)
+        0.1
+    """
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -268,14 +418,21 @@ def kaiming_normal_(
 
 @torch.no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with a random (semi-)orthogonal matrix, times `gain`; dimensions after the first count as one.
+    """Fills a weight with a random orthogonal matrix, whose rows (or columns, where these are fewer) are orthonormal.
 
     Saxe et al., *Exact solutions to the nonlinear dynamics of learning in deep linear neural networks*, 2013.
 
-    >>> import flambeau as torch
-    >>> weight = orthogonal_(torch.empty(2, 5))
-    >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-6)
-    True
+    Args:
+        tensor: the weight to fill, of at least 2 dimensions, or ValueError is raised; those after the first count as
+            one. It is returned.
+        gain: a factor of the matrix.
+        generator: what the numbers are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.init.orthogonal_(torch.empty(2, 5))
+        >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-6)
+        True
     """
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -291,9 +448,20 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 @torch.no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Fill a 2-D tensor from N(0, std^2), then set the fraction `sparsity` of each column to zero.
+    """Fills a matrix from the normal distribution N(0, std ** 2), then sets a share of each column to zero.
 
     Martens, *Deep learning via Hessian-free optimization*, 2010.
+
+    Args:
+        tensor: the matrix to fill, of 2 dimensions, or ValueError is raised; it is returned.
+        sparsity: the share of zeros in each column, from 0 to 1, rounded up to whole elements.
+        std: the standard deviation of the others.
+        generator: what the others are drawn from; None for the default one of the device.
+
+    Example:
+        >>> import flambeau as torch
+        >>> (torch.nn.init.sparse_(torch.empty(10, 3), sparsity=0.75) == 0).sum(0)
+        tensor([8, 8, 8])
     """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -315,7 +483,8 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     old.__name__ = old.__qualname__ = old_name
-    old.__doc__ = f"The old name of `{new_name}`."
+    after_summary = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[2]
+    old.__doc__ = f"The former name of `{new_name}`, which gives a FutureWarning.\n\n{after_summary}"
     return old
 
 

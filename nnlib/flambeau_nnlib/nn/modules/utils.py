@@ -1,4 +1,4 @@
-"""Arguments given once for all dimensions, and keys of a ``state_dict`` with a prefix."""
+"""Arguments given once for all dimensions, and keys of a `state_dict` with a prefix."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _reverse_repeat_tuple(values: tuple, n: int) -> tuple:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix off the keys of a `state_dict`, in place: ``"module."`` where a `DataParallel` wrapped the model.
+    """Take a prefix off the keys of a `state_dict`, in place: `"module."` where a `DataParallel` wrapped the model.
 
     >>> import flambeau as torch
     >>> state = torch.nn.DataParallel(torch.nn.Linear(2, 1)).state_dict()

@@ -255,6 +255,26 @@ def test_names_that_programs_import_from_elsewhere(statement, same):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize(("module", "name"), [
+    ("activation", "Softmax"), ("activation", "MultiheadAttention"), ("loss", "CrossEntropyLoss"), ("loss", "TripletMarginLoss"),
+    ("pooling", "AdaptiveAvgPool2d"), ("pooling", "MaxPool2d"), ("rnn", "LSTM"), ("rnn", "LSTMCell"),
+])  # fmt: skip
+def test_layers_are_found_in_the_modules_that_pytorch_has_them_in(module, name):
+    import flambeau as torch
+
+    layer = getattr(torch.nn, name)
+    assert getattr(importlib.import_module(f"flambeau.nn.modules.{module}"), name) is layer
+    assert pickle.loads(f"cflambeau_nnlib.nn.modules.{module}\n{name}\n.".encode()) is layer
+
+
+def test_losses_can_be_derived_from_the_base_that_pytorch_has():
+    from flambeau.nn.modules.loss import _Loss, _WeightedLoss
+
+    import flambeau as torch
+
+    assert issubclass(torch.nn.CrossEntropyLoss, _WeightedLoss) and issubclass(torch.nn.TripletMarginLoss, _Loss)
+
+
 def test_results_of_one_operation_are_of_one_type():
     import flambeau as torch
 

@@ -24,7 +24,7 @@ _image_backend = "PIL"
 
 
 def set_image_backend(backend: str) -> None:
-    """Choose what reads image files: ``"PIL"`` or ``"accimage"``."""
+    """Choose what reads image files: `"PIL"` or `"accimage"`."""
     global _image_backend
     if backend not in ("PIL", "accimage"):
         raise ValueError(f"Invalid backend '{backend}'. Options are 'PIL' and 'accimage'")

@@ -13,7 +13,7 @@ __all__ = ["is_pil_image", "optional", "pillow", "progress_bar"]
 
 @cache
 def optional(module: str, package: str, purpose: str) -> ModuleType:
-    """Import ``module``, or say which ``package`` to install for ``purpose``."""
+    """Import `module`, or say which `package` to install for `purpose`."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -21,12 +21,12 @@ def optional(module: str, package: str, purpose: str) -> ModuleType:
 
 
 def pillow(submodule: str = "Image") -> ModuleType:
-    """The Pillow module ``PIL.<submodule>``; Pillow does all work on images that are files or PIL images."""
+    """The Pillow module `PIL.<submodule>`; Pillow does all work on images that are files or PIL images."""
     return optional(f"PIL.{submodule}", "'flambeau[vision]'", "working with PIL images and image files")
 
 
 def is_pil_image(value: Any) -> bool:
-    """Whether ``value`` is a PIL image; where Pillow was never imported, nothing is one."""
+    """Whether `value` is a PIL image; where Pillow was never imported, nothing is one."""
     image_module = sys.modules.get("PIL.Image")
     return image_module is not None and isinstance(value, image_module.Image)
 

@@ -1,6 +1,6 @@
 """Tensors that say what they hold: an image, bounding boxes or a mask.
 
-The transforms of :mod:`flambeau_vision.transforms.v2` look at these types to treat each part of a sample rightly.
+The transforms of `flambeau_vision.transforms.v2` look at these types to treat each part of a sample rightly.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TVTensor(torch.Tensor):
 
 
 class Image(TVTensor):
-    """An image of shape ``(..., C, H, W)``, from anything :func:`flambeau.as_tensor` takes or a PIL image.
+    """An image of shape `(..., C, H, W)`, from anything `flambeau.as_tensor` takes or a PIL image.
 
     Example::
 
@@ -82,7 +82,7 @@ class Image(TVTensor):
 
 
 class Video(TVTensor):
-    """A video of shape ``(..., T, C, H, W)``.
+    """A video of shape `(..., T, C, H, W)`.
 
     Raises:
         ValueError: if there are fewer than four dimensions.
@@ -100,7 +100,7 @@ class Video(TVTensor):
 
 
 class Mask(TVTensor):
-    """Masks of shape ``(..., H, W)``: class numbers per pixel, or one boolean plane per object."""
+    """Masks of shape `(..., H, W)`: class numbers per pixel, or one boolean plane per object."""
 
     def __new__(
         cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None
@@ -109,12 +109,12 @@ class Mask(TVTensor):
 
 
 class BoundingBoxes(TVTensor):
-    """Boxes of shape ``(N, 4)`` in an image.
+    """Boxes of shape `(N, 4)` in an image.
 
     Args:
         data: the boxes.
-        format: a :class:`BoundingBoxFormat` or its name.
-        canvas_size: ``(height, width)`` of the image.
+        format: a `BoundingBoxFormat` or its name.
+        canvas_size: `(height, width)` of the image.
 
     Raises:
         ValueError: if the last dimension does not have size 4.
@@ -148,7 +148,7 @@ class BoundingBoxes(TVTensor):
 
 
 def wrap(wrappee: torch.Tensor, *, like: TVTensor, **kwargs: Any) -> TVTensor:
-    """Give a plain tensor the type of ``like``, and for boxes its format and canvas size unless given anew."""
+    """Give a plain tensor the type of `like`, and for boxes its format and canvas size unless given anew."""
     wrapped = wrappee.as_subclass(type(like))
     if isinstance(like, BoundingBoxes):
         wrapped.format = kwargs.get("format", like.format)

@@ -26,7 +26,7 @@ Colour = str | tuple[int, int, int]
 
 
 def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> Tensor:
-    """From ``value_range``, by default the smallest and largest value, to 0 to 1."""
+    """From `value_range`, by default the smallest and largest value, to 0 to 1."""
     low, high = (image.min().item(), image.max().item()) if value_range is None else value_range
     return (image.clamp(low, high) - low) / max(high - low, 1e-5)
 
@@ -43,7 +43,7 @@ def make_grid(
     """Images side by side in one image.
 
     Args:
-        tensor: images of shape ``(N, C, H, W)``, or a list of images of one size.
+        tensor: images of shape `(N, C, H, W)`, or a list of images of one size.
         nrow: images in a row.
         padding: pixels between images.
         normalize: stretch the values to 0 to 1.
@@ -52,7 +52,7 @@ def make_grid(
         pad_value: the value between images.
 
     Returns:
-        Shape ``(3, height, width)``: grey images get three channels.
+        Shape `(3, height, width)`: grey images get three channels.
 
     Example::
 
@@ -93,10 +93,10 @@ def save_image(
     """Write images to a file, as a grid if there are several.
 
     Args:
-        tensor: images with values from 0 to 1, as for :func:`make_grid`.
+        tensor: images with values from 0 to 1, as for `make_grid`.
         fp: a path or an open file.
         format: the file format; by default what the name says.
-        **kwargs: further arguments of :func:`make_grid`.
+        **kwargs: further arguments of `make_grid`.
     """
     grid = make_grid(tensor, **kwargs)
     pixels = grid.detach().mul(255).add(0.5).clamp(0, 255).to("cpu", torch.uint8)
@@ -123,7 +123,7 @@ def _palette(count: int) -> list[tuple[int, int, int]]:
 
 
 def _colours(colors: Any, count: int) -> list[tuple[int, ...]]:
-    """One colour for each of ``count`` objects."""
+    """One colour for each of `count` objects."""
     if colors is None:
         return _palette(count)
     if isinstance(colors, str | tuple):
@@ -144,7 +144,7 @@ def _drawing(image: Tensor) -> tuple[Any, Any]:
 
 
 def _drawn(canvas: Any, image: Tensor) -> Tensor:
-    """The drawing as a tensor of the kind that ``image`` is."""
+    """The drawing as a tensor of the kind that `image` is."""
     pixels = pil_to_tensor(canvas).to(image.device)
     return pixels if image.dtype == torch.uint8 else pixels.to(image.dtype) / 255
 
@@ -163,10 +163,10 @@ def draw_bounding_boxes(
     """Draw boxes on an image.
 
     Args:
-        image: shape ``(3, H, W)`` or ``(1, H, W)``, ``uint8`` or floating.
-        boxes: shape ``(N, 4)``: left, top, right, bottom.
+        image: shape `(3, H, W)` or `(1, H, W)`, `uint8` or floating.
+        boxes: shape `(N, 4)`: left, top, right, bottom.
         labels: a text for each box, or None.
-        colors: one for all or one for each: names, ``#rrggbb`` or ``(r, g, b)``.
+        colors: one for all or one for each: names, `#rrggbb` or `(r, g, b)`.
         fill: fill the boxes, half transparent.
         width: of the lines.
         font: a TrueType font file.
@@ -174,7 +174,7 @@ def draw_bounding_boxes(
         label_colors: the colours of the texts; by default those of the boxes.
 
     Returns:
-        A new image of shape ``(3, H, W)``.
+        A new image of shape `(3, H, W)`.
 
     Raises:
         ValueError: if there are not as many labels or colours as boxes, or a box has no positive size.
@@ -217,8 +217,8 @@ def draw_segmentation_masks(
     """Colour the pixels of masks.
 
     Args:
-        image: shape ``(3, H, W)``, ``uint8`` or floating.
-        masks: booleans of shape ``(N, H, W)`` or ``(H, W)``.
+        image: shape `(3, H, W)`, `uint8` or floating.
+        masks: booleans of shape `(N, H, W)` or `(H, W)`.
         alpha: how much colour, from 0 to 1.
         colors: one for all or one for each mask.
 
@@ -255,13 +255,13 @@ def draw_keypoints(
     """Draw points and the lines between them.
 
     Args:
-        image: shape ``(3, H, W)``, ``uint8`` or floating.
-        keypoints: ``(x, y)`` of shape ``(instances, K, 2)``.
+        image: shape `(3, H, W)`, `uint8` or floating.
+        keypoints: `(x, y)` of shape `(instances, K, 2)`.
         connectivity: pairs of points to connect.
         colors: the colour of the points; blue by default.
         radius: of the points.
         width: of the lines.
-        visibility: which points to draw, of shape ``(instances, K)``; all by default.
+        visibility: which points to draw, of shape `(instances, K)`; all by default.
 
     Returns:
         A new image.
@@ -291,7 +291,7 @@ def draw_keypoints(
 
 
 def _colour_wheel() -> Tensor:
-    """55 colours around the circle, as the `Middlebury benchmark <https://vision.middlebury.edu/flow/>`_ has them."""
+    """55 colours around the circle, as the [Middlebury benchmark](https://vision.middlebury.edu/flow/) has them."""
     # Each arc starts with one colour full and lets the next rise, or starts with both and lets one fall.
     arcs = (
         (0, 1, 15, True),
@@ -315,10 +315,10 @@ def flow_to_image(flow: Tensor) -> Tensor:
     """Optical flow as colours: the hue is the direction, the saturation the speed, relative to the fastest.
 
     Args:
-        flow: floating ``(dx, dy)`` of shape ``(2, H, W)`` or ``(N, 2, H, W)``.
+        flow: floating `(dx, dy)` of shape `(2, H, W)` or `(N, 2, H, W)`.
 
     Returns:
-        ``uint8`` of shape ``(3, H, W)`` or ``(N, 3, H, W)``.
+        `uint8` of shape `(3, H, W)` or `(N, 3, H, W)`.
     """
     if flow.dtype != torch.float:
         raise ValueError(f"Flow should be of dtype torch.float, got {flow.dtype}.")

@@ -59,7 +59,7 @@ def _rebuild_tensor(
 
 
 def send(connection: Connection, obj: Any) -> None:
-    """Send ``obj`` over one end of a duplex pipe. Nothing is sent if it cannot be pickled."""
+    """Send `obj` over one end of a duplex pipe. Nothing is sent if it cannot be pickled."""
     parts = _pickle(obj)
     files = {i: _write(part) for i, part in enumerate(parts) if resource and len(part) > INLINE_LIMIT}
     try:
@@ -72,7 +72,7 @@ def send(connection: Connection, obj: Any) -> None:
 
 
 def receive(connection: Connection) -> Any:
-    """What the other end of ``connection`` sent; EOFError if it closed."""
+    """What the other end of `connection` sent; EOFError if it closed."""
     head, *buffers = [_map(connection) if part is None else part for part in connection.recv()]
     return pickle.loads(head, buffers=buffers)
 

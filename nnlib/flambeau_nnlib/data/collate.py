@@ -17,11 +17,11 @@ CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 def map_structure(
     function: Callable[[Any], Any], sample: Any, parts: Any, tuple_type: Callable[[list], Any] = list
 ) -> Any:
-    """A container like ``sample`` with ``function`` applied to each of ``parts``.
+    """A container like `sample` with `function` applied to each of `parts`.
 
-    ``parts`` is a mapping with the keys of a mapping ``sample``, or else a sequence. Mutable containers are
+    `parts` is a mapping with the keys of a mapping `sample`, or else a sequence. Mutable containers are
     copied, so that subclasses keep their attributes. Tuples without names for their fields become a
-    ``tuple_type``.
+    `tuple_type`.
     """
     if isinstance(sample, Mapping):
         items = {key: function(parts[key]) for key in sample}
@@ -51,7 +51,7 @@ def _assign(sequence: MutableSequence, values: list[Any]) -> None:
 
 
 def is_nested(data: Any) -> bool:
-    """Whether ``data`` is a mapping or a sequence to look into (text is not)."""
+    """Whether `data` is a mapping or a sequence to look into (text is not)."""
     return isinstance(data, Mapping) or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
 
 
@@ -63,13 +63,13 @@ class _KnownByName(type):
 
 
 class NumPyArray(metaclass=_KnownByName):
-    """Stands for ``numpy.ndarray``, without importing NumPy."""
+    """Stands for `numpy.ndarray`, without importing NumPy."""
 
     name = "ndarray"
 
 
 class NumPyScalar(metaclass=_KnownByName):
-    """Stands for ``numpy.generic``, without importing NumPy."""
+    """Stands for `numpy.generic`, without importing NumPy."""
 
     name = "generic"
 
@@ -79,11 +79,12 @@ def _holds_numbers(array: Any) -> bool:
 
 
 def default_convert(data: Any) -> Any:
-    """Make tensors of the NumPy arrays and scalars in ``data``, however nested; the rest stays as it is.
+    """Make tensors of the NumPy arrays and scalars in `data`, however nested; the rest stays as it is.
 
-    >>> import numpy
-    >>> default_convert({"a": [numpy.array([1, 2]), "x"]})
-    {'a': [tensor([1, 2]), 'x']}
+    Example:
+        >>> import numpy
+        >>> default_convert({"a": [numpy.array([1, 2]), "x"]})
+        {'a': [tensor([1, 2]), 'x']}
     """
     if type(data).__module__ == "numpy" and isinstance(data, NumPyArray | NumPyScalar):
         return torch.as_tensor(data) if _holds_numbers(data) else data
@@ -93,14 +94,15 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Merge the samples of ``batch``: by ``collate_fn_map``, or member by member for containers.
+    """Merge the samples of `batch`: by `collate_fn_map`, or member by member for containers.
 
-    The map's functions are called as ``function(batch, collate_fn_map=collate_fn_map)``.
+    The map's functions are called as `function(batch, collate_fn_map=collate_fn_map)`.
     Raises TypeError for a sample of any other type, RuntimeError for sequences of different lengths.
 
-    >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, collate_fn_map: sum(batch),
-    ...                                               str: lambda batch, collate_fn_map: "".join(batch)})
-    [3, 'ab']
+    Example:
+        >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, collate_fn_map: sum(batch),
+        ...                                               str: lambda batch, collate_fn_map: "".join(batch)})
+        [3, 'ab']
     """
     sample = batch[0]
     merge = _find(collate_fn_map or {}, sample)
@@ -176,7 +178,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Tensors and NumPy arrays are stacked, numbers become one tensor (floats are float64), text stays a list.
     Mappings, named tuples and sequences are merged member by member; tuples become lists.
 
-    >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
-    {'x': tensor([1, 2]), 'name': ['a', 'b']}
+    Example:
+        >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
+        {'x': tensor([1, 2]), 'name': ['a', 'b']}
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)

@@ -24,39 +24,40 @@ _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class DataLoader(Generic[T_co]):
-    """Batches of the samples of ``dataset``; every ``iter`` is one epoch.
+    """Batches of the samples of `dataset`; every `iter` is one epoch.
 
     Args:
-        dataset: a map-style dataset (anything with ``__getitem__`` and ``__len__``) or an IterableDataset.
+        dataset: a map-style dataset (anything with `__getitem__` and `__len__`) or an IterableDataset.
         batch_size: samples in a batch. None: no batches, each sample by itself.
         shuffle: visit the samples in a new random order in every epoch.
-        sampler: the order of the indices, instead of ``shuffle``.
-        batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and
-        ``drop_last``. num_workers: how many processes load. 0: load in this one. collate_fn: makes a batch
-        of a list of samples. Default: :func:`default_collate`; without batches,
-            :func:`default_convert`.
+        sampler: the order of the indices, instead of `shuffle`.
+        batch_sampler: lists of indices, instead of `batch_size`, `shuffle`, `sampler` and
+        `drop_last`. num_workers: how many processes load. 0: load in this one. collate_fn: makes a batch
+        of a list of samples. Default: `default_collate`; without batches,
+            `default_convert`.
         pin_memory: return tensors in pinned memory, if there is an accelerator.
         drop_last: leave out a last batch that is not full.
         timeout: seconds to wait for a batch from the workers. 0: for ever.
         worker_init_fn: called in each worker with its number, after seeding.
-        multiprocessing_context: a start method, or a context of :mod:`multiprocessing`.
+        multiprocessing_context: a start method, or a context of `multiprocessing`.
         generator: source of the shuffle and of the workers' seeds. Default: the default generator.
         prefetch_factor: batches that each worker loads ahead. Default: 2.
         persistent_workers: keep the workers for the next epoch.
         in_order: return batches in the sampler's order. False: as they get ready.
 
-    Worker ``i`` seeds ``random``, ``torch`` and ``numpy.random`` with a number drawn from ``generator`` plus
-    ``i``. An exception in a worker is raised here, with the same type and the worker's traceback in its
+    Worker `i` seeds `random`, `torch` and `numpy.random` with a number drawn from `generator` plus
+    `i`. An exception in a worker is raised here, with the same type and the worker's traceback in its
     message.
 
     Raises ValueError for options that contradict each other.
 
-    >>> import flambeau as torch
-    >>> for batch in DataLoader(torch.arange(5), batch_size=2):
-    ...     print(batch)
-    tensor([0, 1])
-    tensor([2, 3])
-    tensor([4])
+    Example:
+        >>> import flambeau as torch
+        >>> for batch in DataLoader(torch.arange(5), batch_size=2):
+        ...     print(batch)
+        tensor([0, 1])
+        tensor([2, 3])
+        tensor([4])
     """
 
     _initialized = False

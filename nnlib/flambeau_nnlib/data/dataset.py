@@ -30,16 +30,17 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """A map from indices to samples.
 
-    Subclasses define ``__getitem__``, usually ``__len__``, and may define ``__getitems__(indices)``, which
+    Subclasses define `__getitem__`, usually `__len__`, and may define `__getitems__(indices)`, which
     returns a list of samples and is what a loader then calls, once for each batch.
 
-    >>> class Squares(Dataset):
-    ...     def __getitem__(self, index):
-    ...         return index**2
-    ...     def __len__(self):
-    ...         return 4
-    >>> len(Squares() + Squares())
-    8
+    Example:
+        >>> class Squares(Dataset):
+        ...     def __getitem__(self, index):
+        ...         return index**2
+        ...     def __len__(self):
+        ...         return 4
+        >>> len(Squares() + Squares())
+        8
     """
 
     # No default __len__: list(dataset) would call one that only raises.
@@ -52,16 +53,17 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """A stream of samples; subclasses define ``__iter__``.
+    """A stream of samples; subclasses define `__iter__`.
 
-    With several workers each one iterates over its own copy, so ``__iter__`` (or the loader's
-    ``worker_init_fn``) asks :func:`get_worker_info` which share of the stream is its own.
+    With several workers each one iterates over its own copy, so `__iter__` (or the loader's
+    `worker_init_fn`) asks `get_worker_info` which share of the stream is its own.
 
-    >>> class Count(IterableDataset):
-    ...     def __iter__(self):
-    ...         return iter(range(3))
-    >>> list(Count() + Count())
-    [0, 1, 2, 0, 1, 2]
+    Example:
+        >>> class Count(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> list(Count() + Count())
+        [0, 1, 2, 0, 1, 2]
     """
 
     def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
@@ -69,13 +71,14 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
-    """Samples are the slices of ``tensors`` along their first dimension.
+    """Samples are the slices of `tensors` along their first dimension.
 
     Raises AssertionError if the first dimensions differ.
 
-    >>> import flambeau as torch
-    >>> TensorDataset(torch.arange(3), torch.tensor([5, 6, 7]))[1]
-    (tensor(1), tensor(6))
+    Example:
+        >>> import flambeau as torch
+        >>> TensorDataset(torch.arange(3), torch.tensor([5, 6, 7]))[1]
+        (tensor(1), tensor(6))
     """
 
     def __init__(self, *tensors: torch.Tensor) -> None:
@@ -93,8 +96,9 @@ class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
 class StackDataset(Dataset[Any]):
     """Datasets of one length side by side: samples are tuples, or dicts if the datasets are given by keyword.
 
-    >>> StackDataset(image=[10, 20], label=[0, 1])[1]
-    {'image': 20, 'label': 1}
+    Example:
+        >>> StackDataset(image=[10, 20], label=[0, 1])[1]
+        {'image': 20, 'label': 1}
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -141,8 +145,9 @@ class StackDataset(Dataset[Any]):
 class ConcatDataset(Dataset[T_co]):
     """One map-style dataset after the other.
 
-    >>> ConcatDataset([[1, 2], [3]])[-1]
-    3
+    Example:
+        >>> ConcatDataset([[1, 2], [3]])[-1]
+        3
     """
 
     datasets: list[Any]
@@ -158,7 +163,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Running total of the lengths in ``sequence``."""
+        """Running total of the lengths in `sequence`."""
         return list(itertools.accumulate(len(item) for item in sequence))
 
     def __len__(self) -> int:
@@ -175,7 +180,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @property
     def cummulative_sizes(self) -> list[int]:
-        """The older, misspelt name of ``cumulative_sizes``."""
+        """The older, misspelt name of `cumulative_sizes`."""
         warnings.warn(
             "`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2
         )
@@ -203,14 +208,15 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of ``dataset`` at ``indices``, in that order.
+    """The samples of `dataset` at `indices`, in that order.
 
-    A subclass that overrides ``__getitem__`` must override ``__getitems__`` too, since loaders call the
+    A subclass that overrides `__getitem__` must override `__getitems__` too, since loaders call the
     latter.
 
-    >>> subset = Subset("abcdef", [4, 0])
-    >>> subset[0], len(subset)
-    ('e', 2)
+    Example:
+        >>> subset = Subset("abcdef", [4, 0])
+        >>> subset[0], len(subset)
+        ('e', 2)
     """
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
@@ -239,7 +245,7 @@ class Subset(Dataset[T_co]):
 
 
 def fetch_items(dataset: Any, indices: Iterable[Any]) -> Any:
-    """The samples at ``indices``: all at once where the dataset can, one by one otherwise."""
+    """The samples at `indices`: all at once where the dataset can, one by one otherwise."""
     if getattr(dataset, "__getitems__", None):
         return dataset.__getitems__(indices)
     return [dataset[index] for index in indices]
@@ -248,15 +254,16 @@ def fetch_items(dataset: Any, indices: Iterable[Any]) -> Any:
 def random_split(
     dataset: Dataset[T_co], lengths: Sequence[int | float], generator: torch.Generator | None = None
 ) -> list[Subset[T_co]]:
-    """Split ``dataset`` at random into parts of the given ``lengths``.
+    """Split `dataset` at random into parts of the given `lengths`.
 
     Lengths that sum to 1 are fractions: each is rounded down, and what is left over is dealt out one by one
-    from the first part on. Raises ValueError if the lengths do not add up to ``len(dataset)``.
+    from the first part on. Raises ValueError if the lengths do not add up to `len(dataset)`.
 
-    >>> import flambeau as torch
-    >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))
-    >>> [len(part) for part in parts]
-    [7, 3]
+    Example:
+        >>> import flambeau as torch
+        >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))
+        >>> [len(part) for part in parts]
+        [7, 3]
     """
     total = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

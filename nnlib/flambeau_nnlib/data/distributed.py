@@ -13,16 +13,17 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th index of a shuffle that all processes share, starting at ``rank``.
+    """Every `num_replicas`-th index of a shuffle that all processes share, starting at `rank`.
 
-    All shares have one length: the first indices are repeated at the end, or with ``drop_last`` the last
-    ones left out. ``num_replicas`` and ``rank`` default to those of the process group. Call
-    :meth:`set_epoch` before each epoch, or every epoch has the same order.
+    All shares have one length: the first indices are repeated at the end, or with `drop_last` the last
+    ones left out. `num_replicas` and `rank` default to those of the process group. Call
+    `set_epoch` before each epoch, or every epoch has the same order.
 
-    Raises ValueError if ``rank`` is not in ``[0, num_replicas - 1]``.
+    Raises ValueError if `rank` is not in `[0, num_replicas - 1]`.
 
-    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
-    [1, 3, 0]
+    Example:
+        >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Make the next iteration use the order of ``epoch``."""
+        """Make the next iteration use the order of `epoch`."""
         self.epoch = epoch
 
 

@@ -12,7 +12,7 @@ __all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
 
 
 class MapFetcher:
-    """Called with a list of indices (``batched``) or one index."""
+    """Called with a list of indices (`batched`) or one index."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
         self.dataset = dataset
@@ -24,7 +24,7 @@ class MapFetcher:
 
 
 class IterableFetcher:
-    """Called with a list as long as the batch (``batched``) or with anything; StopIteration ends it."""
+    """Called with a list as long as the batch (`batched`) or with anything; StopIteration ends it."""
 
     def __init__(
         self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool
@@ -51,7 +51,7 @@ Fetcher = MapFetcher | IterableFetcher
 
 
 def make_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
-    """The fetcher for the kind of ``dataset``."""
+    """The fetcher for the kind of `dataset`."""
     if isinstance(dataset, IterableDataset):
         return IterableFetcher(dataset, batched, collate_fn, drop_last)
     return MapFetcher(dataset, batched, collate_fn)

@@ -1,4 +1,4 @@
-"""What a loader's ``iter`` returns: one epoch, loaded in this process or by workers."""
+"""What a loader's `iter` returns: one epoch, loaded in this process or by workers."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _can_pin(device: str) -> bool:
 
 
 def pin_memory(data: Any) -> Any:
-    """Copy the tensors in ``data``, and what else has such a method, to pinned memory."""
+    """Copy the tensors in `data`, and what else has such a method, to pinned memory."""
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
     if is_nested(data):

@@ -23,7 +23,7 @@ SHUTDOWN_PERIOD = 5.0  # seconds a worker may take to end by itself
 
 
 class WorkerPool:
-    """Processes that run :func:`run_worker`.
+    """Processes that run `run_worker`.
 
     A worker answers its tasks in order, over a pipe of its own. So nothing has to be sorted, and a worker
     that dies closes its pipe, which is noticed at once and leaves no lock held.
@@ -66,11 +66,11 @@ class WorkerPool:
         self.results.append(ours)
 
     def put(self, worker: int, task: Any) -> None:
-        """Give ``worker`` a task; None ends it."""
+        """Give `worker` a task; None ends it."""
         self.tasks[worker].put(task)
 
     def get(self, workers: Iterable[int], timeout: float) -> tuple[int, Any]:
-        """The first of ``workers`` to have a result, and the result. A ``timeout`` of 0 waits for ever.
+        """The first of `workers` to have a result, and the result. A `timeout` of 0 waits for ever.
 
         Raises RuntimeError when the time is up, or when a worker died.
         """

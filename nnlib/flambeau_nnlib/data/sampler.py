@@ -21,17 +21,18 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Base of all samplers: ``__iter__`` yields indices, or lists of them, and ``__len__`` says how many."""
+    """Base of all samplers: `__iter__` yields indices, or lists of them, and `__len__` says how many."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
-    """Indices of ``data_source`` in order.
+    """Indices of `data_source` in order.
 
-    >>> list(SequentialSampler("abc"))
-    [0, 1, 2]
+    Example:
+        >>> list(SequentialSampler("abc"))
+        [0, 1, 2]
     """
 
     def __init__(self, data_source: Sized) -> None:
@@ -45,16 +46,17 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices of ``data_source`` in random order.
+    """Indices of `data_source` in random order.
 
-    ``num_samples`` (default: all) are drawn: with ``replacement`` each on its own, otherwise from one
-    shuffle after another. Without a ``generator``, each iteration takes one number from the default
+    `num_samples` (default: all) are drawn: with `replacement` each on its own, otherwise from one
+    shuffle after another. Without a `generator`, each iteration takes one number from the default
     generator as its seed.
 
-    Raises TypeError if ``replacement`` is not a bool, ValueError if ``num_samples`` is not a positive int.
+    Raises TypeError if `replacement` is not a bool, ValueError if `num_samples` is not a positive int.
 
-    >>> sorted(RandomSampler("abc"))
-    [0, 1, 2]
+    Example:
+        >>> sorted(RandomSampler("abc"))
+        [0, 1, 2]
     """
 
     def __init__(
@@ -105,10 +107,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given ``indices`` in random order.
+    """The given `indices` in random order.
 
-    >>> sorted(SubsetRandomSampler([7, 3, 5]))
-    [3, 5, 7]
+    Example:
+        >>> sorted(SubsetRandomSampler([7, 3, 5]))
+        [3, 5, 7]
     """
 
     def __init__(self, indices: Sequence[int], generator: torch.Generator | None = None) -> None:
@@ -124,13 +127,14 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` of the indices ``0 .. len(weights) - 1``, drawn in proportion to the weights.
+    """`num_samples` of the indices `0 .. len(weights) - 1`, drawn in proportion to the weights.
 
-    Raises ValueError if ``weights`` is not 1-D, ``num_samples`` not a positive int or ``replacement`` not a
+    Raises ValueError if `weights` is not 1-D, `num_samples` not a positive int or `replacement` not a
     bool.
 
-    >>> list(WeightedRandomSampler([0.0, 1.0], 3))
-    [1, 1, 1]
+    Example:
+        >>> list(WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
     """
 
     def __init__(
@@ -161,10 +165,11 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of ``batch_size`` indices of ``sampler``; the last one may be shorter, unless ``drop_last``.
+    """Lists of `batch_size` indices of `sampler`; the last one may be shorter, unless `drop_last`.
 
-    >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
-    [[0, 1], [2, 3], [4]]
+    Example:
+        >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
@@ -199,7 +204,7 @@ def place_of(generator: torch.Generator | None) -> Any:
 
 
 def random_seed(generator: torch.Generator | None = None) -> int:
-    """One 63-bit number from ``generator`` (default: the default generator)."""
+    """One 63-bit number from `generator` (default: the default generator)."""
     return int(torch.empty((), dtype=torch.int64, device=place_of(generator)).random_(generator=generator).item())
 
 

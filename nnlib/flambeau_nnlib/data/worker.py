@@ -38,10 +38,11 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The :class:`WorkerInfo` of this worker process of a loader; None in the main process.
+    """The `WorkerInfo` of this worker process of a loader; None in the main process.
 
-    >>> get_worker_info() is None
-    True
+    Example:
+        >>> get_worker_info() is None
+        True
     """
     return _worker_info
 
@@ -101,9 +102,9 @@ class _Verbatim(str):
 
 
 def run_worker(job: Job, tasks: Any, results: Connection, stop: Any) -> None:
-    """Turn indices from the queue ``tasks`` into batches for ``results``, until a None or the parent's death.
+    """Turn indices from the queue `tasks` into batches for `results`, until a None or the parent's death.
 
-    Once the shared flag ``stop`` is set, tasks are skipped.
+    Once the shared flag `stop` is set, tasks are skipped.
     """
     try:
         # One thread: there is a worker for each core, and thread pools do not survive a fork.

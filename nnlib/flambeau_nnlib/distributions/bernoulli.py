@@ -24,10 +24,11 @@ class Bernoulli(ProbsLogits, ExponentialFamily):
         probs: the probability of a 1.
         logits: its log-odds; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> coin = torch.distributions.Bernoulli(probs=torch.tensor([0.5, 0.25]))
-    >>> coin.log_prob(torch.tensor([1., 1.])).exp()
-    tensor([0.5000, 0.2500])
+    Example:
+        >>> import flambeau as torch
+        >>> coin = torch.distributions.Bernoulli(probs=torch.tensor([0.5, 0.25]))
+        >>> coin.log_prob(torch.tensor([1., 1.])).exp()
+        tensor([0.5000, 0.2500])
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

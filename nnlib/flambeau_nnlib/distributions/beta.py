@@ -22,9 +22,10 @@ class Beta(ExponentialFamily):
         concentration1: the exponent parameter a.
         concentration0: the exponent parameter b.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Beta(1., 3.).mean
-    tensor(0.2500)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Beta(1., 3.).mean
+        tensor(0.2500)
     """
 
     arg_constraints = {

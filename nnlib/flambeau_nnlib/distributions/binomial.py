@@ -21,10 +21,11 @@ class Binomial(CountedProbsLogits):
         probs: the probability of a success.
         logits: its log-odds; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> heads = torch.distributions.Binomial(2, torch.tensor(0.5))
-    >>> heads.log_prob(heads.enumerate_support()).exp()
-    tensor([0.2500, 0.5000, 0.2500])
+    Example:
+        >>> import flambeau as torch
+        >>> heads = torch.distributions.Binomial(2, torch.tensor(0.5))
+        >>> heads.log_prob(heads.enumerate_support()).exp()
+        tensor([0.2500, 0.5000, 0.2500])
     """
 
     arg_constraints = {

@@ -22,12 +22,13 @@ class Categorical(ProbsLogits):
         probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
         logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> d = torch.distributions.Categorical(probs=torch.tensor([1., 1., 2.]))
-    >>> d.probs
-    tensor([0.2500, 0.2500, 0.5000])
-    >>> d.log_prob(torch.tensor(2)).exp()
-    tensor(0.5000)
+    Example:
+        >>> import flambeau as torch
+        >>> d = torch.distributions.Categorical(probs=torch.tensor([1., 1., 2.]))
+        >>> d.probs
+        tensor([0.2500, 0.2500, 0.5000])
+        >>> d.log_prob(torch.tensor(2)).exp()
+        tensor(0.5000)
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

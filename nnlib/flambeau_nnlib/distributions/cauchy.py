@@ -21,9 +21,10 @@ class Cauchy(Distribution):
         loc: the median.
         scale: half the distance between the quartiles.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Cauchy(0., 1.).cdf(torch.tensor([-1., 0., 1.]))
-    tensor([0.2500, 0.5000, 0.7500])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Cauchy(0., 1.).cdf(torch.tensor([-1., 0., 1.]))
+        tensor([0.2500, 0.5000, 0.7500])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

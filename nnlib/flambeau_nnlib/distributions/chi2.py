@@ -16,9 +16,10 @@ class Chi2(Gamma):
     Args:
         df: the degrees of freedom.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Chi2(3.).variance
-    tensor(6.)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Chi2(3.).variance
+        tensor(6.)
     """
 
     arg_constraints = {"df": constraints.positive}

@@ -28,9 +28,10 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
         logits: its log-odds; exactly one of the two is given.
         lims: the values of λ around 0.5 between which Taylor series replace formulas that are unstable there.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
-    tensor(0.5000)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
+        tensor(0.5000)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

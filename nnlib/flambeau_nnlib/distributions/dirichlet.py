@@ -25,9 +25,10 @@ class Dirichlet(ExponentialFamily):
     `rsample` differentiates implicitly through the marginal distribution functions, as in Figurnov, Mohamed
     and Mnih, "Implicit reparameterization gradients", 2018.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Dirichlet(torch.tensor([1., 1., 2.])).mean
-    tensor([0.2500, 0.2500, 0.5000])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Dirichlet(torch.tensor([1., 1., 2.])).mean
+        tensor([0.2500, 0.2500, 0.5000])
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}

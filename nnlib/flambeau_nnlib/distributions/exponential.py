@@ -19,9 +19,10 @@ class Exponential(ExponentialFamily):
     Args:
         rate: the inverse of the mean.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Exponential(2.).mean
-    tensor(0.5000)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Exponential(2.).mean
+        tensor(0.5000)
     """
 
     arg_constraints = {"rate": constraints.positive}

@@ -22,9 +22,10 @@ class FisherSnedecor(Distribution):
         df1: the degrees of freedom of the numerator.
         df2: the degrees of freedom of the denominator.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.FisherSnedecor(1., 4.).mean
-    tensor(2.)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.FisherSnedecor(1., 4.).mean
+        tensor(2.)
     """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}

@@ -23,9 +23,10 @@ class Gamma(ExponentialFamily):
     `rsample` differentiates implicitly through the distribution function, as in Figurnov, Mohamed and Mnih,
     "Implicit reparameterization gradients", 2018.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Gamma(3., 2.).mean
-    tensor(1.5000)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Gamma(3., 2.).mean
+        tensor(1.5000)
     """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}

@@ -23,9 +23,10 @@ class GeneralizedPareto(Distribution):
         scale: the scale.
         concentration: the tail index: heavy tails above 0, exponential at 0, a finite upper end below 0.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.GeneralizedPareto(0., 1., 0.).cdf(torch.tensor(1.))
-    tensor(0.6321)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.GeneralizedPareto(0., 1., 0.).cdf(torch.tensor(1.))
+        tensor(0.6321)
     """
 
     arg_constraints = {

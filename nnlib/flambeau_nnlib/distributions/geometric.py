@@ -22,9 +22,10 @@ class Geometric(ProbsLogits):
         probs: the probability of a success, in (0, 1].
         logits: its log-odds; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
-    tensor(3.)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
+        tensor(3.)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -23,9 +23,10 @@ class Gumbel(TransformedDistribution):
         loc: the mode.
         scale: the scale.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Gumbel(0., 1.).mean
-    tensor(0.5772)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Gumbel(0., 1.).mean
+        tensor(0.5772)
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

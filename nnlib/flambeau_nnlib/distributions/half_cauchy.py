@@ -19,9 +19,10 @@ class HalfCauchy(Folded):
     Args:
         scale: the scale of x, which is the median of |x|.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.HalfCauchy(1.).cdf(torch.tensor(1.))
-    tensor(0.5000)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.HalfCauchy(1.).cdf(torch.tensor(1.))
+        tensor(0.5000)
     """
 
     def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:

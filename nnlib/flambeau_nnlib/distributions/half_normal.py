@@ -56,9 +56,10 @@ class HalfNormal(Folded):
     Args:
         scale: the standard deviation of x.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.HalfNormal(1.).mean
-    tensor(0.7979)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.HalfNormal(1.).mean
+        tensor(0.7979)
     """
 
     def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:

@@ -23,11 +23,12 @@ class Independent(Distribution, Generic[D]):
         base_distribution: the distribution.
         reinterpreted_batch_ndims: how many of its last batch dimensions to take.
 
-    >>> import flambeau as torch
-    >>> D = torch.distributions
-    >>> d = D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1)
-    >>> d.batch_shape, d.event_shape, d.log_prob(torch.zeros(3)).shape
-    (torch.Size([2]), torch.Size([3]), torch.Size([2]))
+    Example:
+        >>> import flambeau as torch
+        >>> D = torch.distributions
+        >>> d = D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1)
+        >>> d.batch_shape, d.event_shape, d.log_prob(torch.zeros(3)).shape
+        (torch.Size([2]), torch.Size([3]), torch.Size([2]))
     """
 
     arg_constraints = {}

@@ -22,9 +22,10 @@ class InverseGamma(TransformedDistribution):
         concentration: the shape parameter, often called alpha.
         rate: the scale of 1 / x, often called beta.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.InverseGamma(3., 1.).mean
-    tensor(0.5000)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.InverseGamma(3., 1.).mean
+        tensor(0.5000)
     """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}

@@ -61,13 +61,14 @@ def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Calla
     Raises:
         TypeError: a type is not a subclass of `Distribution`.
 
-    >>> import flambeau as torch
-    >>> class Certain(torch.distributions.Normal): ...
-    >>> @torch.distributions.register_kl(Certain, Certain)
-    ... def kl_certain_certain(p, q):
-    ...     return torch.zeros(p.batch_shape)
-    >>> torch.distributions.kl_divergence(Certain(0., 1.), Certain(0., 1.))
-    tensor(0.)
+    Example:
+        >>> import flambeau as torch
+        >>> class Certain(torch.distributions.Normal): ...
+        >>> @torch.distributions.register_kl(Certain, Certain)
+        ... def kl_certain_certain(p, q):
+        ...     return torch.zeros(p.batch_shape)
+        >>> torch.distributions.kl_divergence(Certain(0., 1.), Certain(0., 1.))
+        tensor(0.)
     """
     for name, cls in (("type_p", type_p), ("type_q", type_q)):
         if not (isinstance(cls, type) and issubclass(cls, Distribution)):

@@ -25,9 +25,10 @@ class Kumaraswamy(TransformedDistribution):
         concentration1: the exponent a.
         concentration0: the exponent b.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Kumaraswamy(1., 3.).mean
-    tensor(0.2500)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Kumaraswamy(1., 3.).mean
+        tensor(0.2500)
     """
 
     arg_constraints = {

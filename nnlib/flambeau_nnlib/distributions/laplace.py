@@ -21,9 +21,10 @@ class Laplace(Distribution):
         loc: the mean.
         scale: the mean distance from it.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Laplace(0., 1.).log_prob(torch.tensor([0., 2.]))
-    tensor([-0.6931, -2.6931])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Laplace(0., 1.).log_prob(torch.tensor([0., 2.]))
+        tensor([-0.6931, -2.6931])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -28,9 +28,10 @@ class LKJCholesky(Distribution):
         dim: the number of rows of the matrices, at least 2.
         concentration: 1 for uniform correlation matrices, more to favour weak correlations.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.LKJCholesky(2, 1.).log_prob(torch.eye(2))
-    tensor(-0.6931)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.LKJCholesky(2, 1.).log_prob(torch.eye(2))
+        tensor(-0.6931)
     """
 
     arg_constraints = {"concentration": constraints.positive}

@@ -19,9 +19,10 @@ class LogNormal(TransformedDistribution):
         loc: the mean of x.
         scale: the standard deviation of x.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.LogNormal(0., 1.).mean
-    tensor(1.6487)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.LogNormal(0., 1.).mean
+        tensor(1.6487)
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

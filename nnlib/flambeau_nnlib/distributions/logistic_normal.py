@@ -19,9 +19,10 @@ class LogisticNormal(TransformedDistribution):
         loc: the means of the normal variables, of shape `(..., K)`.
         scale: their standard deviations.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
-    torch.Size([3])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
+        torch.Size([3])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -27,12 +27,13 @@ class LowRankMultivariateNormal(Distribution):
         cov_factor: the factor W, of shape `(..., n, m)` with m much smaller than n.
         cov_diag: the diagonal D, positive, of shape `(..., n)`.
 
-    >>> import flambeau as torch
-    >>> factor = torch.tensor([[1.], [0.]])
-    >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2))
-    >>> d.covariance_matrix
-    tensor([[2., 0.],
-            [0., 1.]])
+    Example:
+        >>> import flambeau as torch
+        >>> factor = torch.tensor([[1.], [0.]])
+        >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2))
+        >>> d.covariance_matrix
+        tensor([[2., 0.],
+                [0., 1.]])
     """
 
     arg_constraints = {

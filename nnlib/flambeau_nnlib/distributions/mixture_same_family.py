@@ -21,11 +21,12 @@ class MixtureSameFamily(Distribution):
         mixture_distribution: a `Categorical` over K components.
         component_distribution: the components, a distribution whose last batch dimension has size K.
 
-    >>> import flambeau as torch
-    >>> D = torch.distributions
-    >>> pick = D.Categorical(torch.tensor([0.25, 0.75]))
-    >>> D.MixtureSameFamily(pick, D.Normal(torch.tensor([0., 4.]), 1.)).mean
-    tensor(3.)
+    Example:
+        >>> import flambeau as torch
+        >>> D = torch.distributions
+        >>> pick = D.Categorical(torch.tensor([0.25, 0.75]))
+        >>> D.MixtureSameFamily(pick, D.Normal(torch.tensor([0., 4.]), 1.)).mean
+        tensor(3.)
     """
 
     arg_constraints = {}

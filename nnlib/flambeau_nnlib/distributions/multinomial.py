@@ -29,10 +29,11 @@ class Multinomial(OverCategorical):
 
     `log_prob` accepts counts of any total.
 
-    >>> import flambeau as torch
-    >>> d = torch.distributions.Multinomial(4, torch.tensor([1., 1., 2.]))
-    >>> d.mean
-    tensor([1., 1., 2.])
+    Example:
+        >>> import flambeau as torch
+        >>> d = torch.distributions.Multinomial(4, torch.tensor([1., 1., 2.]))
+        >>> d.mean
+        tensor([1., 1., 2.])
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -68,13 +68,14 @@ class MultivariateNormal(MatrixParameter):
         precision_matrix: its inverse.
         scale_tril: its lower Cholesky factor; exactly one of the three is given, and this one costs least.
 
-    >>> import flambeau as torch
-    >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4., 0.], [0., 1.]]))
-    >>> d.scale_tril
-    tensor([[2., 0.],
-            [0., 1.]])
-    >>> d.log_prob(torch.zeros(2))
-    tensor(-2.5310)
+    Example:
+        >>> import flambeau as torch
+        >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.tensor([[4., 0.], [0., 1.]]))
+        >>> d.scale_tril
+        tensor([[2., 0.],
+                [0., 1.]])
+        >>> d.log_prob(torch.zeros(2))
+        tensor(-2.5310)
     """
 
     arg_constraints = {

@@ -24,9 +24,10 @@ class NegativeBinomial(CountedProbsLogits):
         probs: the probability of a success, in [0, 1).
         logits: its log-odds; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.NegativeBinomial(3., torch.tensor(0.5)).mean
-    tensor(3.)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.NegativeBinomial(3., torch.tensor(0.5)).mean
+        tensor(3.)
     """
 
     arg_constraints = {

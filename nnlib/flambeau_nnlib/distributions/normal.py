@@ -22,12 +22,13 @@ class Normal(ExponentialFamily):
         loc: the mean.
         scale: the standard deviation.
 
-    >>> import flambeau as torch
-    >>> d = torch.distributions.Normal(0., torch.tensor([1., 2.]))
-    >>> d
-    Normal(loc: torch.Size([2]), scale: torch.Size([2]))
-    >>> d.log_prob(torch.tensor(0.))
-    tensor([-0.9189, -1.6121])
+    Example:
+        >>> import flambeau as torch
+        >>> d = torch.distributions.Normal(0., torch.tensor([1., 2.]))
+        >>> d
+        Normal(loc: torch.Size([2]), scale: torch.Size([2]))
+        >>> d.log_prob(torch.tensor(0.))
+        tensor([-0.9189, -1.6121])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -21,9 +21,10 @@ class OneHotCategorical(OverCategorical):
         probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
         logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.OneHotCategorical(torch.tensor([1., 3.])).mode
-    tensor([0., 1.])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.OneHotCategorical(torch.tensor([1., 3.])).mode
+        tensor([0., 1.])
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -73,9 +74,10 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     From Bengio, Léonard and Courville, "Estimating or propagating gradients through stochastic neurons for
     conditional computation", 2013.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0., 1.])).rsample()
-    tensor([0., 1.])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0., 1.])).rsample()
+        tensor([0., 1.])
     """
 
     has_rsample = True

@@ -21,9 +21,10 @@ class Pareto(TransformedDistribution):
         scale: the least value.
         alpha: the tail exponent.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Pareto(1., 3.).mean
-    tensor(1.5000)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Pareto(1., 3.).mean
+        tensor(1.5000)
     """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}

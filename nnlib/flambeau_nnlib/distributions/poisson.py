@@ -20,9 +20,10 @@ class Poisson(ExponentialFamily):
     Args:
         rate: the mean.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Poisson(2.).log_prob(torch.tensor(0.))
-    tensor(-2.)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Poisson(2.).log_prob(torch.tensor(0.))
+        tensor(-2.)
     """
 
     arg_constraints = {"rate": constraints.nonnegative}

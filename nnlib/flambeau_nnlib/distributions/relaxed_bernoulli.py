@@ -24,11 +24,12 @@ class LogitRelaxedBernoulli(ProbsLogits):
         probs: the probability of a 1.
         logits: its log-odds; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> from flambeau.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
-    >>> d = LogitRelaxedBernoulli(torch.tensor(1.), logits=torch.tensor(0.))
-    >>> d.log_prob(torch.tensor(0.))
-    tensor(-1.3863)
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
+        >>> d = LogitRelaxedBernoulli(torch.tensor(1.), logits=torch.tensor(0.))
+        >>> d.log_prob(torch.tensor(0.))
+        tensor(-1.3863)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -70,9 +71,10 @@ class RelaxedBernoulli(TransformedDistribution):
         probs: the probability of a 1.
         logits: its log-odds; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.), torch.tensor([0.5, 0.9])).rsample((3,)).shape
-    torch.Size([3, 2])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.), torch.tensor([0.5, 0.9])).rsample((3,)).shape
+        torch.Size([3, 2])
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

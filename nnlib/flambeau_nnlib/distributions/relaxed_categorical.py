@@ -25,10 +25,11 @@ class ExpRelaxedCategorical(OverCategorical):
         probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
         logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> from flambeau.distributions.relaxed_categorical import ExpRelaxedCategorical
-    >>> ExpRelaxedCategorical(torch.tensor(1.), torch.ones(3)).rsample((2,)).shape
-    torch.Size([2, 3])
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau.distributions.relaxed_categorical import ExpRelaxedCategorical
+        >>> ExpRelaxedCategorical(torch.tensor(1.), torch.ones(3)).rsample((2,)).shape
+        torch.Size([2, 3])
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -71,9 +72,10 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
         logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).rsample((2,)).shape
-    torch.Size([2, 3])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).rsample((2,)).shape
+        torch.Size([2, 3])
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -24,9 +24,10 @@ class StudentT(Distribution):
         loc: the centre, which is the mean where `df > 1`.
         scale: the scale.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.StudentT(torch.tensor([1., 2., 4.])).variance
-    tensor([nan, inf, 2.])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.StudentT(torch.tensor([1., 2., 4.])).variance
+        tensor([nan, inf, 2.])
     """
 
     arg_constraints = {

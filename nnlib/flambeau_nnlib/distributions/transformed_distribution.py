@@ -27,11 +27,12 @@ class TransformedDistribution(Distribution):
     The density follows from that of x by the change of variables, the distribution function where every
     transform is monotone.
 
-    >>> import flambeau as torch
-    >>> D = torch.distributions
-    >>> d = D.TransformedDistribution(D.Uniform(0., 1.), D.AffineTransform(1., 2.))
-    >>> d.icdf(torch.tensor([0., 0.5, 1.]))
-    tensor([1., 2., 3.])
+    Example:
+        >>> import flambeau as torch
+        >>> D = torch.distributions
+        >>> d = D.TransformedDistribution(D.Uniform(0., 1.), D.AffineTransform(1., 2.))
+        >>> d.icdf(torch.tensor([0., 0.5, 1.]))
+        tensor([1., 2., 3.])
     """
 
     arg_constraints = {}

@@ -21,9 +21,10 @@ class Uniform(Distribution):
         low: the lower end, included.
         high: the upper end, excluded.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Uniform(0., 4.).cdf(torch.tensor([1., 2.]))
-    tensor([0.2500, 0.5000])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Uniform(0., 4.).cdf(torch.tensor([1., 2.]))
+        tensor([0.2500, 0.5000])
     """
 
     has_rsample = True

@@ -29,9 +29,10 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     Raises:
         ValueError: a value is neither a tensor nor a number.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.5)
-    (tensor([0., 0.]), tensor([1.5000, 1.5000]))
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.5)
+        (tensor([0., 0.]), tensor([1.5000, 1.5000]))
     """
     is_tensor = [torch.overrides.is_tensor_like(v) for v in values]
     if not all(ok or isinstance(v, _Number) for ok, v in zip(is_tensor, values, strict=True)):
@@ -80,9 +81,10 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The entries on and below diagonal `diag` of square matrices `(..., n, n)`, row by row, as vectors.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1., 0.], [2., 3.]]))
-    tensor([1., 2., 3.])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1., 0.], [2., 3.]]))
+        tensor([1., 2., 3.])
     """
     n = mat.shape[-1]
     if not -n <= diag < n:

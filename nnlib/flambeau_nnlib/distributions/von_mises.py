@@ -25,9 +25,10 @@ class VonMises(Distribution):
     `log_prob` takes any angle; `variance` is the circular variance. Draws are by rejection, as in Best and
     Fisher, "Efficient simulation of the von Mises distribution", 1979.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.VonMises(0., 1.).log_prob(torch.tensor(0.))
-    tensor(-1.0738)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.VonMises(0., 1.).log_prob(torch.tensor(0.))
+        tensor(-1.0738)
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}

@@ -21,9 +21,10 @@ class Weibull(TransformedDistribution):
         scale: the scale, often called lambda.
         concentration: the shape parameter, often called k.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Weibull(2., 1.).mean
-    tensor(2.)
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Weibull(2., 1.).mean
+        tensor(2.)
     """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}

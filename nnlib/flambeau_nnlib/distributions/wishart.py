@@ -29,10 +29,11 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     Draws use Bartlett's decomposition; those that come out singular are drawn again.
 
-    >>> import flambeau as torch
-    >>> torch.distributions.Wishart(3., torch.eye(2)).mean
-    tensor([[3., 0.],
-            [0., 3.]])
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.Wishart(3., torch.eye(2)).mean
+        tensor([[3., 0.],
+                [0., 3.]])
     """
 
     support = constraints.positive_definite

@@ -29,7 +29,7 @@ def adadelta(
 ) -> None:
     """Do one step of `Adadelta` in place.
 
-    ``states`` holds ``step``, ``square_avg`` and ``acc_delta`` of each parameter.
+    `states` holds `step`, `square_avg` and `acc_delta` of each parameter.
     """
     grads = descent(params, grads, maximize, weight_decay)
     for param, grad, state in real_views(params, grads, states):
@@ -42,7 +42,7 @@ def adadelta(
 
 
 class Adadelta(FirstOrder):
-    """`ADADELTA: An Adaptive Learning Rate Method <https://arxiv.org/abs/1212.5701>`_.
+    """[ADADELTA: An Adaptive Learning Rate Method](https://arxiv.org/abs/1212.5701).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -58,12 +58,13 @@ class Adadelta(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.Adadelta([w])
-    >>> w.sum().backward(); optimizer.step()
-    >>> [round(x, 4) for x in w.tolist()]
-    [0.9968, 1.9968]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Adadelta([w])
+        >>> w.sum().backward(); optimizer.step()
+        >>> [round(x, 4) for x in w.tolist()]
+        [0.9968, 1.9968]
     """
 
     rule = staticmethod(adadelta)

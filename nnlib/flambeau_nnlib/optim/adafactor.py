@@ -30,7 +30,7 @@ def adafactor(
 ) -> None:
     """Do one step of `Adafactor` in place.
 
-    ``states`` holds ``step`` and ``variance`` of each vector, ``step``, ``row_var`` and ``col_var`` of each
+    `states` holds `step` and `variance` of each vector, `step`, `row_var` and `col_var` of each
     matrix.
     """
     grads = descent(params, grads, maximize)
@@ -62,7 +62,7 @@ def _factored_variance(grad: Tensor, state: State, novelty: float, eps: float) -
 
 
 class Adafactor(FirstOrder):
-    """`Adafactor: Adaptive Learning Rates with Sublinear Memory Cost <https://arxiv.org/abs/1804.04235>`_.
+    """[Adafactor: Adaptive Learning Rates with Sublinear Memory Cost](https://arxiv.org/abs/1804.04235).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -71,19 +71,20 @@ class Adafactor(FirstOrder):
         eps: lower bounds of the squared gradient's root (by default the dtype's epsilon), and of the
             parameter's root mean square.
         d: the root mean square to which larger updates are clipped.
-        weight_decay: the parameters shrink by ``lr * weight_decay`` in each step.
+        weight_decay: the parameters shrink by `lr * weight_decay` in each step.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
 
     Raises:
         ValueError: an option is out of range.
-        RuntimeError: from ``step``, for a complex parameter.
+        RuntimeError: from `step`, for a complex parameter.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 1.0]))
-    >>> optimizer = torch.optim.Adafactor([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 0.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 1.0]))
+        >>> optimizer = torch.optim.Adafactor([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 0.5]
     """
 
     rule = staticmethod(adafactor)

@@ -27,7 +27,7 @@ def adagrad(
     maximize: bool = False,
     **_: Any,
 ) -> None:
-    """Do one step of `Adagrad` in place; ``states`` holds ``step`` and ``sum`` of each parameter."""
+    """Do one step of `Adagrad` in place; `states` holds `step` and `sum` of each parameter."""
     grads = descent(params, grads, maximize, weight_decay)
     for param, grad, state in real_views(params, grads, states):
         t = tick(state)
@@ -36,8 +36,7 @@ def adagrad(
 
 
 class Adagrad(FirstOrder):
-    """`Adaptive Subgradient Methods for Online Learning and Stochastic Optimization
-    <https://jmlr.org/papers/v12/duchi11a.html>`_.
+    """[Adaptive Subgradient Methods for Online Learning and Stochastic Optimization](https://jmlr.org/papers/v12/duchi11a.html).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -53,11 +52,12 @@ class Adagrad(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.Adagrad([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Adagrad([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(adagrad)

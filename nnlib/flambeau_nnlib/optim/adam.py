@@ -33,7 +33,7 @@ def adam(
 ) -> None:
     """Do one step of `Adam` in place.
 
-    ``states`` holds ``step``, ``exp_avg``, ``exp_avg_sq`` and, for ``amsgrad``, ``max_exp_avg_sq`` of each
+    `states` holds `step`, `exp_avg`, `exp_avg_sq` and, for `amsgrad`, `max_exp_avg_sq` of each
     parameter.
     """
     beta1, beta2 = betas
@@ -63,7 +63,7 @@ def adam(
 
 
 class Adam(FirstOrder):
-    """`Adam: A Method for Stochastic Optimization <https://arxiv.org/abs/1412.6980>`_.
+    """[Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -71,8 +71,7 @@ class Adam(FirstOrder):
         betas: the shares of the running means of the gradient and of its square that stay from step to step.
         eps: added to the denominator.
         weight_decay: factor of the L2 penalty.
-        amsgrad: divide by the largest mean square so far, as in `On the Convergence of Adam and Beyond
-            <https://openreview.net/forum?id=ryQu7f-RZ>`_.
+        amsgrad: divide by the largest mean square so far, as in [On the Convergence of Adam and Beyond](https://openreview.net/forum?id=ryQu7f-RZ).
         foreach, fused: accepted, for the results do not depend on them.
         maximize: go up the objective, not down.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
@@ -82,11 +81,12 @@ class Adam(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.Adam([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Adam([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(adam)

@@ -30,7 +30,7 @@ def adamax(
 ) -> None:
     """Do one step of `Adamax` in place.
 
-    ``states`` holds ``step``, ``exp_avg`` and ``exp_inf`` of each parameter.
+    `states` holds `step`, `exp_avg` and `exp_inf` of each parameter.
     """
     beta1, beta2 = betas
     grads = descent(params, grads, maximize, weight_decay)
@@ -43,7 +43,7 @@ def adamax(
 
 
 class Adamax(FirstOrder):
-    """Adamax, section 7.1 of `Adam: A Method for Stochastic Optimization <https://arxiv.org/abs/1412.6980>`_.
+    """Adamax, section 7.1 of [Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -60,11 +60,12 @@ class Adamax(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.Adamax([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Adamax([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(adamax)

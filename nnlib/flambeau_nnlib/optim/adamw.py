@@ -12,16 +12,17 @@ __all__ = ["AdamW"]
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters and leaves the running means alone, as in `Decoupled
-    Weight Decay Regularization <https://arxiv.org/abs/1711.05101>`_.
+    """Adam whose weight decay shrinks the parameters and leaves the running means alone, as in [Decoupled
+    Weight Decay Regularization](https://arxiv.org/abs/1711.05101).
 
-    The arguments are those of `Adam`, without ``decoupled_weight_decay``.
+    The arguments are those of `Adam`, without `decoupled_weight_decay`.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.AdamW([w], lr=0.5, weight_decay=1.0)
-    >>> w.sum().backward(); optimizer.step(); [round(each, 4) for each in w.tolist()]
-    [0.0, 0.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.AdamW([w], lr=0.5, weight_decay=1.0)
+        >>> w.sum().backward(); optimizer.step(); [round(each, 4) for each in w.tolist()]
+        [0.0, 0.5]
     """
 
     def __init__(

@@ -31,7 +31,7 @@ def asgd(
 ) -> None:
     """Do one step of `ASGD` in place.
 
-    ``states`` holds ``step``, ``eta``, ``mu`` and ``ax`` of each parameter.
+    `states` holds `step`, `eta`, `mu` and `ax` of each parameter.
     """
     grads = descent(params, grads, maximize, weight_decay)
     for param, grad, state in real_views(params, grads, states):
@@ -46,9 +46,9 @@ def asgd(
 
 
 class ASGD(FirstOrder):
-    """`Acceleration of stochastic approximation by averaging <https://doi.org/10.1137/0330046>`_.
+    """[Acceleration of stochastic approximation by averaging](https://doi.org/10.1137/0330046).
 
-    The averages of the parameters are in ``state[param]["ax"]``.
+    The averages of the parameters are in `state[param]["ax"]`.
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -65,11 +65,12 @@ class ASGD(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.ASGD([w], lr=0.5, lambd=0)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.ASGD([w], lr=0.5, lambd=0)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(asgd)

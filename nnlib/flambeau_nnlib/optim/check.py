@@ -49,7 +49,7 @@ def fusable(params: Iterable[Tensor]) -> None:
 
 
 def capturable(params: Iterable[Tensor], names: str, xla: bool) -> None:
-    """Refuse to count steps on the host where a device graph is to capture them; ``names`` says what is counted."""
+    """Refuse to count steps on the host where a device graph is to capture them; `names` says what is counted."""
     if any(param.device.type == HOST for param in params):
         devices = ["cuda", "xpu", "hpu", "privateuseone"] + ["xla"] * xla
         raise AssertionError(f"If capturable=True, {names} must be on supported devices: {devices}.")

@@ -1,6 +1,6 @@
 """What the optimizers have in common that follow the gradient, one parameter at a time.
 
-Each of them is a *rule* and a class.  The rule, ``rule(params, grads, states, /, *, lr, ...)``, updates lists
+Each of them is a *rule* and a class.  The rule, `rule(params, grads, states, /, *, lr, ...)`, updates lists
 of tensors in place; it is called once for each parameter group, with the options of the group, and can be
 called without a class. A kernel that updates a whole group at once would take its place.  The class checks
 the options and creates the state.
@@ -59,7 +59,7 @@ class FirstOrder(Optimizer):
         return {}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters once; a ``closure`` computes the loss and the gradients first."""
+        """Update the parameters once; a `closure` computes the loss and the gradients first."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -166,10 +166,10 @@ def descent(
     weight_decay: Scalar = 0,
     decoupled_lr: Scalar | None = None,
 ) -> list[Tensor]:
-    """Return the gradients to descend: of the negated objective to ``maximize``, and with an L2 penalty's
+    """Return the gradients to descend: of the negated objective to `maximize`, and with an L2 penalty's
     share.
 
-    With ``decoupled_lr`` the weight decay does not enter the gradients, but shrinks the parameters at that
+    With `decoupled_lr` the weight decay does not enter the gradients, but shrinks the parameters at that
     rate.
     """
     if maximize:
@@ -207,7 +207,7 @@ def tick(state: State, capturable: bool = False) -> Scalar:
 
 
 def add_(param: Tensor, update: Tensor, scale: Scalar) -> None:
-    """``param += scale * update``"""
+    """`param += scale * update`"""
     if isinstance(scale, Tensor):
         param.addcmul_(update, scale)
     else:
@@ -215,7 +215,7 @@ def add_(param: Tensor, update: Tensor, scale: Scalar) -> None:
 
 
 def addcdiv_(param: Tensor, numerator: Tensor, denominator: Tensor, scale: Scalar) -> None:
-    """``param += scale * numerator / denominator``"""
+    """`param += scale * numerator / denominator`"""
     if isinstance(scale, Tensor):
         param.addcdiv_(numerator * scale, denominator)
     else:

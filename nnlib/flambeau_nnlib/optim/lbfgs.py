@@ -17,7 +17,7 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """L-BFGS, after `minFunc <https://www.cs.ubc.ca/~schmidtm/Software/minFunc.html>`_.
+    """L-BFGS, after [minFunc](https://www.cs.ubc.ca/~schmidtm/Software/minFunc.html).
 
     A step evaluates the closure several times.  The optimizer takes one parameter group, all on one device.
 
@@ -25,28 +25,29 @@ class LBFGS(Optimizer):
         params: the tensors or named tensors to optimize.
         lr: the step length, or where the line search starts.
         max_iter: the most iterations in a step.
-        max_eval: the most evaluations of the closure in a step, by default ``max_iter * 5 // 4``.
+        max_eval: the most evaluations of the closure in a step, by default `max_iter * 5 // 4`.
         tolerance_grad: the step ends when no gradient is larger.
         tolerance_change: the step ends when the loss and the parameters change less.
         history_size: how many past updates the curvature is estimated from.
-        line_search_fn: ``"strong_wolfe"`` or None.
+        line_search_fn: `"strong_wolfe"` or None.
 
     Raises:
         ValueError: an option is out of range, or there are several parameter groups.
-        RuntimeError: from ``step``, for another line search.
+        RuntimeError: from `step`, for another line search.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
-    >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
-    >>> def closure():
-    ...     optimizer.zero_grad()
-    ...     loss = ((w - torch.tensor([1.0, 2.0])) ** 2).sum()
-    ...     loss.backward()
-    ...     return loss
-    >>> optimizer.step(closure).item()
-    20.0
-    >>> [round(x, 3) for x in w.tolist()]
-    [1.0, 2.0]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
+        >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((w - torch.tensor([1.0, 2.0])) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure).item()
+        20.0
+        >>> [round(x, 3) for x in w.tolist()]
+        [1.0, 2.0]
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class LBFGS(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Do up to ``max_iter`` iterations.
+        """Do up to `max_iter` iterations.
 
         Args:
             closure: computes the loss, with its gradients, and returns it.

@@ -41,7 +41,7 @@ class StrongWolfe:
         self._evaluate = evaluate
 
     def search(self, t: float) -> Point:
-        """Return the best point found, trying the distance ``t`` first."""
+        """Return the best point found, trying the distance `t` first."""
         ends = self._bracket(self._at(t))
         return ends[0] if len(ends) == 1 else self._narrow(ends)
 

@@ -33,7 +33,7 @@ def muon(
     adjust_lr_fn: str | None = None,
     **_: Any,
 ) -> None:
-    """Do one step of `Muon` in place; ``states`` holds the ``momentum_buffer`` of each matrix."""
+    """Do one step of `Muon` in place; `states` holds the `momentum_buffer` of each matrix."""
     for param, grad, state in zip(params, grads, states, strict=True):
         check.that(grad.ndim == 2, "Param gradient must be a 2D matrix")
         velocity = state["momentum_buffer"].lerp_(grad, 1 - momentum)
@@ -70,8 +70,7 @@ def _lr_factor(adjust_lr_fn: str | None, rows: int, columns: int) -> float:
 
 
 class Muon(FirstOrder):
-    """`Muon: An optimizer for hidden layers in neural networks
-    <https://kellerjordan.github.io/posts/muon/>`_.
+    """[Muon: An optimizer for hidden layers in neural networks](https://kellerjordan.github.io/posts/muon/).
 
     It is for the matrices of hidden layers; optimize embeddings, biases and other parameters with `AdamW`,
     say.
@@ -79,25 +78,26 @@ class Muon(FirstOrder):
     Args:
         params: the matrices, named matrices or groups to optimize.
         lr: learning rate, a number or a tensor of one element.
-        weight_decay: the parameters shrink by ``lr * weight_decay`` in each step.
+        weight_decay: the parameters shrink by `lr * weight_decay` in each step.
         momentum: the share of the running mean of the gradient that stays from step to step.
         nesterov: look ahead along the running mean.
         ns_coefficients: the coefficients of the Newton-Schulz polynomial.
         eps: lower bound of the norm that a matrix is divided by.
         ns_steps: the number of Newton-Schulz iterations.
-        adjust_lr_fn: ``"original"``, the default, scales the learning rate of a matrix of shape ``(n, m)`` by
-            ``sqrt(max(1, n / m))``, ``"match_rms_adamw"`` by ``0.2 * sqrt(max(n, m))``, as in `Muon is
-            Scalable for LLM Training <https://arxiv.org/abs/2502.16982>`_.
+        adjust_lr_fn: `"original"`, the default, scales the learning rate of a matrix of shape `(n, m)` by
+            `sqrt(max(1, n / m))`, `"match_rms_adamw"` by `0.2 * sqrt(max(n, m))`, as in [Muon is
+            Scalable for LLM Training](https://arxiv.org/abs/2502.16982).
 
     Raises:
         ValueError: an option is out of range, or a parameter is not a matrix.
-        RuntimeError: from ``step``, for a complex parameter.
+        RuntimeError: from `step`, for a complex parameter.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.zeros(2, 3))
-    >>> optimizer = torch.optim.Muon([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); bool((w < 0).all())
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.zeros(2, 3))
+        >>> optimizer = torch.optim.Muon([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); bool((w < 0).all())
+        True
     """
 
     rule = staticmethod(muon)

@@ -32,7 +32,7 @@ def nadam(
 ) -> None:
     """Do one step of `NAdam` in place.
 
-    ``states`` holds ``step``, ``mu_product``, ``exp_avg`` and ``exp_avg_sq`` of each parameter.
+    `states` holds `step`, `mu_product`, `exp_avg` and `exp_avg_sq` of each parameter.
     """
     beta1, beta2 = betas
     grads = descent(params, grads, maximize, weight_decay, lr if decoupled_weight_decay else None)
@@ -52,7 +52,7 @@ def nadam(
 
 
 class NAdam(FirstOrder):
-    """`Incorporating Nesterov Momentum into Adam <https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ>`_.
+    """[Incorporating Nesterov Momentum into Adam](https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -60,7 +60,7 @@ class NAdam(FirstOrder):
         betas: the shares of the running means of the gradient and of its square that stay from step to step.
         eps: added to the denominator.
         weight_decay: factor of the L2 penalty.
-        momentum_decay: how fast the momentum grows towards ``betas[0]``.
+        momentum_decay: how fast the momentum grows towards `betas[0]`.
         decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
@@ -70,12 +70,13 @@ class NAdam(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.NAdam([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step()
-    >>> [round(x, 4) for x in w.tolist()]
-    [0.4718, 1.4718]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.NAdam([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step()
+        >>> [round(x, 4) for x in w.tolist()]
+        [0.4718, 1.4718]
     """
 
     rule = staticmethod(nadam)

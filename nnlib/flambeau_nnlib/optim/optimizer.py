@@ -49,42 +49,43 @@ def _register(hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandl
 
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before each step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer."""
     return _register(_global_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` after each step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer."""
     return _register(_global_post_hooks, hook)
 
 
 class Optimizer:
     """Base class of all optimizers.
 
-    A subclass passes the default values of its options to this constructor and defines ``step``, which
-    updates the tensors in ``self.param_groups[i]["params"]`` and keeps what it must remember about parameter
-    ``p`` in ``self.state[p]``.
+    A subclass passes the default values of its options to this constructor and defines `step`, which
+    updates the tensors in `self.param_groups[i]["params"]` and keeps what it must remember about parameter
+    `p` in `self.state[p]`.
 
     Args:
-        params: an ordered iterable of tensors, of ``(name, tensor)`` pairs, or of dicts that define parameter
-            groups: a ``"params"`` entry and options that differ from the defaults.
+        params: an ordered iterable of tensors, of `(name, tensor)` pairs, or of dicts that define parameter
+            groups: a `"params"` entry and options that differ from the defaults.
         defaults: the option values of groups that do not give their own.
 
     Raises:
-        TypeError: ``params`` is a tensor, or holds something that is not one.
-        ValueError: ``params`` is empty, or holds a tensor twice, a non-leaf tensor, or names for some tensors
+        TypeError: `params` is a tensor, or holds something that is not one.
+        ValueError: `params` is empty, or holds a tensor twice, a non-leaf tensor, or names for some tensors
             only.
 
-    >>> import flambeau as torch
-    >>> class Halve(torch.optim.Optimizer):
-    ...     @torch.no_grad()
-    ...     def step(self, closure=None):
-    ...         for group in self.param_groups:
-    ...             for p in group["params"]:
-    ...                 p.mul_(group["by"])
-    >>> w = torch.nn.Parameter(torch.ones(2))
-    >>> Halve([w], {"by": 0.5}).step(); w.tolist()
-    [0.5, 0.5]
+    Example:
+        >>> import flambeau as torch
+        >>> class Halve(torch.optim.Optimizer):
+        ...     @torch.no_grad()
+        ...     def step(self, closure=None):
+        ...         for group in self.param_groups:
+        ...             for p in group["params"]:
+        ...                 p.mul_(group["by"])
+        >>> w = torch.nn.Parameter(torch.ones(2))
+        >>> Halve([w], {"by": 0.5}).step(); w.tolist()
+        [0.5, 0.5]
     """
 
     OptimizerPreHook = Callable[["Optimizer", Any, Any], tuple[Any, Any] | None]
@@ -116,7 +117,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def _allow_hooks(self) -> None:
-        """Wrap the class's ``step``, and make the tables: here, as a wrapper of an optimizer may never call ``__init__``."""
+        """Wrap the class's `step`, and make the tables: here, as a wrapper of an optimizer may never call `__init__`."""
         cls = type(self)
         if not hasattr(cls.step, "hooked"):
             cls.step = cls.profile_hook_step(cls.step)  # type: ignore[method-assign]
@@ -150,12 +151,12 @@ class Optimizer:
                 optimizers.
 
         Returns:
-            what ``closure`` returned, or None.
+            what `closure` returned, or None.
         """
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros."""
+        """Forget the gradients of all parameters, or with `set_to_none=False` fill them with zeros."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -169,7 +170,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a ``step`` in the registered hooks, as is done for every class that has instances."""
+        """Wrap a `step` in the registered hooks, as is done for every class that has instances."""
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -193,27 +194,27 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook: OptimizerPreHook) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return others to step with."""
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return others to step with."""
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: OptimizerPostHook) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        """Call `hook(optimizer, args, kwargs)` after each step."""
         return _register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before each `state_dict`."""
+        """Call `hook(optimizer)` before each `state_dict`."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after each `state_dict`; it may return another one."""
+        """Call `hook(optimizer, state_dict)` after each `state_dict`; it may return another one."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before each `load_state_dict`; it may return another one."""
+        """Call `hook(optimizer, state_dict)` before each `load_state_dict`; it may return another one."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after each `load_state_dict`."""
+        """Call `hook(optimizer)` after each `load_state_dict`."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # Parameter groups
@@ -222,7 +223,7 @@ class Optimizer:
         """Add a group of parameters, for instance layers that were frozen until now.
 
         Args:
-            param_group: ``"params"``, a tensor or an ordered iterable of tensors or of ``(name, tensor)``
+            param_group: `"params"`, a tensor or an ordered iterable of tensors or of `(name, tensor)`
                 pairs, and the options that differ from the defaults.
         """
         if not isinstance(param_group, dict):
@@ -267,12 +268,13 @@ class Optimizer:
         """Return the optimizer's state and options, for a checkpoint.
 
         Returns:
-            ``{"state": ..., "param_groups": ...}``, where parameters are replaced by their running number.
+            `{"state": ..., "param_groups": ...}`, where parameters are replaced by their running number.
 
-        >>> import flambeau as torch
-        >>> w = torch.nn.Parameter(torch.ones(2))
-        >>> torch.optim.SGD([w], lr=0.1).state_dict()["param_groups"][0]["params"]
-        [0]
+        Example:
+            >>> import flambeau as torch
+            >>> w = torch.nn.Parameter(torch.ones(2))
+            >>> torch.optim.SGD([w], lr=0.1).state_dict()["param_groups"][0]["params"]
+            [0]
         """
         for pre_hook in self._optimizer_state_dict_pre_hooks.values():
             pre_hook(self)
@@ -333,7 +335,7 @@ class Optimizer:
 
 
 def _unpack_params(group: Group) -> None:
-    """Make ``group["params"]`` a list of tensors, with their names, if any, in ``group["param_names"]``."""
+    """Make `group["params"]` a list of tensors, with their names, if any, in `group["param_names"]`."""
     params = group["params"]
     if isinstance(params, set):
         raise TypeError(

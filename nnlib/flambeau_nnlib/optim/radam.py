@@ -31,7 +31,7 @@ def radam(
 ) -> None:
     """Do one step of `RAdam` in place.
 
-    ``states`` holds ``step``, ``exp_avg`` and ``exp_avg_sq`` of each parameter.
+    `states` holds `step`, `exp_avg` and `exp_avg_sq` of each parameter.
     """
     beta1, beta2 = betas
     longest = 2 / (1 - beta2) - 1  # of the moving average that the running mean stands for
@@ -59,7 +59,7 @@ def _rectifier(length: Scalar, longest: float) -> Scalar:
 
 
 class RAdam(FirstOrder):
-    """`On the Variance of the Adaptive Learning Rate and Beyond <https://arxiv.org/abs/1908.03265>`_.
+    """[On the Variance of the Adaptive Learning Rate and Beyond](https://arxiv.org/abs/1908.03265).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -76,11 +76,12 @@ class RAdam(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.RAdam([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.RAdam([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(radam)

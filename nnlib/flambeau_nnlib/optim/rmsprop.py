@@ -31,8 +31,8 @@ def rmsprop(
 ) -> None:
     """Do one step of `RMSprop` in place.
 
-    ``states`` holds ``step``, ``square_avg`` and, as the options need them, ``grad_avg`` and
-    ``momentum_buffer``.
+    `states` holds `step`, `square_avg` and, as the options need them, `grad_avg` and
+    `momentum_buffer`.
     """
     grads = descent(params, grads, maximize, weight_decay)
     for param, grad, state in real_views(params, grads, states):
@@ -50,8 +50,7 @@ def rmsprop(
 
 
 class RMSprop(FirstOrder):
-    """RMSprop, from `G. Hinton's lecture notes
-    <https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf>`_.
+    """RMSprop, from [G. Hinton's lecture notes](https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf).
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -60,8 +59,8 @@ class RMSprop(FirstOrder):
         eps: added to the denominator.
         weight_decay: factor of the L2 penalty.
         momentum: the share of the velocity that stays from step to step.
-        centered: divide by the standard deviation of the gradient, as in `Generating Sequences With Recurrent
-            Neural Networks <https://arxiv.org/abs/1308.0850>`_, in place of its root mean square.
+        centered: divide by the standard deviation of the gradient, as in [Generating Sequences With Recurrent
+            Neural Networks](https://arxiv.org/abs/1308.0850), in place of its root mean square.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
@@ -70,11 +69,12 @@ class RMSprop(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.RMSprop([w], lr=0.05)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.RMSprop([w], lr=0.05)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(rmsprop)

@@ -27,7 +27,7 @@ def rprop(
 ) -> None:
     """Do one step of `Rprop` in place.
 
-    ``states`` holds ``step``, ``prev`` and ``step_size`` of each parameter.
+    `states` holds `step`, `prev` and `step_size` of each parameter.
     """
     slower, faster = etas
     grads = descent(params, grads, maximize)
@@ -43,8 +43,7 @@ def rprop(
 
 
 class Rprop(FirstOrder):
-    """`A direct adaptive method for faster backpropagation learning: the RPROP algorithm
-    <https://doi.org/10.1109/ICNN.1993.298623>`_.
+    """[A direct adaptive method for faster backpropagation learning: the RPROP algorithm](https://doi.org/10.1109/ICNN.1993.298623).
 
     Every element has a step size of its own, and only the sign of its gradient counts.  The step size grows
     while the sign stays, and shrinks, with a pause of one step, when it turns.
@@ -62,11 +61,12 @@ class Rprop(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.Rprop([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Rprop([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(rprop)

@@ -31,7 +31,7 @@ def sgd(
 ) -> None:
     """Do one step of `SGD` in place.
 
-    ``states`` holds a dict with the ``momentum_buffer`` of each parameter, and may be empty without momentum.
+    `states` holds a dict with the `momentum_buffer` of each parameter, and may be empty without momentum.
     """
     options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
     if can_fuse("sgd_step", params, False, options):
@@ -72,11 +72,11 @@ def _velocity(grad: Tensor, state: State, momentum: float, dampening: float, nes
 
 
 class SGD(FirstOrder):
-    """Stochastic gradient descent, with momentum as in `On the importance of initialization and momentum in
-    deep learning <https://proceedings.mlr.press/v28/sutskever13.html>`_.
+    """Stochastic gradient descent, with momentum as in [On the importance of initialization and momentum in
+    deep learning](https://proceedings.mlr.press/v28/sutskever13.html).
 
-    With momentum the velocity is ``v = momentum * v + (1 - dampening) * grad``, at first ``grad`` itself, and
-    the parameter goes along ``v``, or with ``nesterov`` along ``grad + momentum * v``.
+    With momentum the velocity is `v = momentum * v + (1 - dampening) * grad`, at first `grad` itself, and
+    the parameter goes along `v`, or with `nesterov` along `grad + momentum * v`.
 
     Args:
         params: the tensors, named tensors or groups to optimize.
@@ -92,11 +92,12 @@ class SGD(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    >>> optimizer = torch.optim.SGD([w], lr=0.5)
-    >>> w.sum().backward(); optimizer.step(); w.tolist()
-    [0.5, 1.5]
+    Example:
+        >>> import flambeau as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.SGD([w], lr=0.5)
+        >>> w.sum().backward(); optimizer.step(); w.tolist()
+        [0.5, 1.5]
     """
 
     rule = staticmethod(sgd)

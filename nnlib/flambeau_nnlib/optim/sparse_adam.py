@@ -27,7 +27,7 @@ def sparse_adam(
     maximize: bool = False,
     **_: Any,
 ) -> None:
-    """Do one step of `SparseAdam` in place; ``states`` holds ``step``, ``exp_avg`` and ``exp_avg_sq`` of each parameter."""
+    """Do one step of `SparseAdam` in place; `states` holds `step`, `exp_avg` and `exp_avg_sq` of each parameter."""
     beta1, beta2 = betas
     for param, grad, state in zip(params, grads, states, strict=True):
         state["step"] += 1
@@ -48,7 +48,7 @@ def _rows_with_gradient(grad: Tensor) -> Tensor:
 class SparseAdam(FirstOrder):
     """`Adam` for embeddings: only the rows that were looked up are updated, and so are only their running means.
 
-    It is meant for the gradients of ``Embedding(sparse=True)``.  These are dense here, with zeros for the rows that were not
+    It is meant for the gradients of `Embedding(sparse=True)`.  These are dense here, with zeros for the rows that were not
     looked up, so that a row counts as looked up where its gradient is not all zero.
 
     Args:
@@ -61,11 +61,12 @@ class SparseAdam(FirstOrder):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import flambeau as torch
-    >>> words = torch.nn.Embedding(3, 2, sparse=True)
-    >>> before, optimizer = words.weight.detach().clone(), torch.optim.SparseAdam(words.parameters())
-    >>> words(torch.tensor([1])).sum().backward(); optimizer.step(); (words.weight != before).any(1).tolist()
-    [False, True, False]
+    Example:
+        >>> import flambeau as torch
+        >>> words = torch.nn.Embedding(3, 2, sparse=True)
+        >>> before, optimizer = words.weight.detach().clone(), torch.optim.SparseAdam(words.parameters())
+        >>> words(torch.tensor([1])).sum().backward(); optimizer.step(); (words.weight != before).any(1).tolist()
+        [False, True, False]
     """
 
     rule = staticmethod(sparse_adam)

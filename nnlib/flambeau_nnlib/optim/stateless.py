@@ -29,14 +29,15 @@ def swap_in_optimizer_params_and_state(
     Raises:
         RuntimeError: the optimizer has no state yet, or what is swapped in does not fit it.
 
-    >>> import flambeau as torch
-    >>> w, other = torch.nn.Parameter(torch.ones(1)), torch.zeros(1)
-    >>> optimizer = torch.optim.SGD([w], lr=0.5, momentum=0.9)
-    >>> w.sum().backward(); optimizer.step()
-    >>> with torch.optim.swap_in_optimizer_params_and_state(optimizer, {"w": other}, optimizer.state_dict()):
-    ...     other.grad = torch.ones(1); optimizer.step()
-    >>> round(other.item(), 2), w.item()
-    (-0.95, 0.5)
+    Example:
+        >>> import flambeau as torch
+        >>> w, other = torch.nn.Parameter(torch.ones(1)), torch.zeros(1)
+        >>> optimizer = torch.optim.SGD([w], lr=0.5, momentum=0.9)
+        >>> w.sum().backward(); optimizer.step()
+        >>> with torch.optim.swap_in_optimizer_params_and_state(optimizer, {"w": other}, optimizer.state_dict()):
+        ...     other.grad = torch.ones(1); optimizer.step()
+        >>> round(other.item(), 2), w.item()
+        (-0.95, 0.5)
     """
     groups, state = _fit(optimizer, swapin_parameters, swapin_optim_state)
     own_state, own_groups = optimizer.state, [dict(group) for group in optimizer.param_groups]

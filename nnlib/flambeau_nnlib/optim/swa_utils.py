@@ -35,12 +35,13 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     average.
 
     Raises:
-        ValueError: ``decay`` is not between 0 and 1.
+        ValueError: `decay` is not between 0 and 1.
 
-    >>> import flambeau as torch
-    >>> average = torch.optim.swa_utils.get_ema_avg_fn(decay=0.5)
-    >>> average(torch.tensor(1.0), torch.tensor(3.0), 7).item()
-    2.0
+    Example:
+        >>> import flambeau as torch
+        >>> average = torch.optim.swa_utils.get_ema_avg_fn(decay=0.5)
+        >>> average(torch.tensor(1.0), torch.tensor(3.0), 7).item()
+        2.0
     """
     _check_decay(decay)
 
@@ -54,10 +55,11 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 def get_swa_avg_fn() -> Average:
     """Return a function of an average, a new tensor and a count that gives the average of one tensor more.
 
-    >>> import flambeau as torch
-    >>> average = torch.optim.swa_utils.get_swa_avg_fn()
-    >>> average(torch.tensor(1.0), torch.tensor(5.0), 3).item()
-    2.0
+    Example:
+        >>> import flambeau as torch
+        >>> average = torch.optim.swa_utils.get_swa_avg_fn()
+        >>> average(torch.tensor(1.0), torch.tensor(5.0), 3).item()
+        2.0
     """
 
     @torch.no_grad()
@@ -71,7 +73,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     """Return a function of lists of averages and of new tensors, and a count, that moves the averages.
 
     Raises:
-        ValueError: ``decay`` is not between 0 and 1.
+        ValueError: `decay` is not between 0 and 1.
     """
     _check_decay(decay)
 
@@ -110,8 +112,8 @@ def _move(averages: Sequence[Tensor], values: Sequence[Tensor], weight: float) -
 
 
 class AveragedModel(torch.nn.Module):
-    """A copy of a model whose parameters are averages, for stochastic weight averaging as in `Averaging
-    Weights Leads to Wider Optima and Better Generalization <https://arxiv.org/abs/1803.05407>`_, or
+    """A copy of a model whose parameters are averages, for stochastic weight averaging as in [Averaging
+    Weights Leads to Wider Optima and Better Generalization](https://arxiv.org/abs/1803.05407), or
     exponential moving averages.
 
     Args:
@@ -125,14 +127,15 @@ class AveragedModel(torch.nn.Module):
     Raises:
         AssertionError: both functions are given.
 
-    >>> import flambeau as torch
-    >>> model = torch.nn.Linear(1, 1, bias=False)
-    >>> averaged = torch.optim.swa_utils.AveragedModel(model)
-    >>> for value in (1.0, 3.0):
-    ...     _ = torch.nn.init.constant_(model.weight, value)
-    ...     averaged.update_parameters(model)
-    >>> averaged(torch.ones(1)).item()
-    2.0
+    Example:
+        >>> import flambeau as torch
+        >>> model = torch.nn.Linear(1, 1, bias=False)
+        >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+        >>> for value in (1.0, 3.0):
+        ...     _ = torch.nn.init.constant_(model.weight, value)
+        ...     averaged.update_parameters(model)
+        >>> averaged(torch.ones(1)).item()
+        2.0
     """
 
     n_averaged: Tensor
@@ -227,21 +230,22 @@ class SWALR(LRScheduler):
         optimizer: the optimizer whose learning rates are set.
         swa_lr: the constant, a number or a list of one for each group.
         anneal_epochs: how many epochs that takes.
-        anneal_strategy: ``"cos"`` or ``"linear"``.
+        anneal_strategy: `"cos"` or `"linear"`.
         last_epoch: the epoch to continue from; -1 to begin.
 
     Raises:
         ValueError: an argument is out of range.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> linear = {"anneal_epochs": 2, "anneal_strategy": "linear"}
-    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, **linear)
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.75]
-    [0.5]
-    [0.5]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> linear = {"anneal_epochs": 2, "anneal_strategy": "linear"}
+        >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, **linear)
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.75]
+        [0.5]
+        [0.5]
     """
 
     def __init__(
@@ -265,7 +269,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, epoch: int) -> float:
-        """Return how much of the learning rate is ``swa_lr`` in an epoch."""
+        """Return how much of the learning rate is `swa_lr` in an epoch."""
         t = max(0, min(1, epoch / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 

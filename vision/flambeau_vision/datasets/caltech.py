@@ -46,14 +46,14 @@ class _Caltech(VisionDataset):
 
 
 class Caltech101(_Caltech):
-    """`Caltech 101 <https://data.caltech.edu/records/20086>`_: 8,677 images in 101 categories.
+    """[Caltech 101](https://data.caltech.edu/records/20086): 8,677 images in 101 categories.
 
     Args:
-        root: the folder that holds ``caltech101``.
-        target_type: ``category`` (an integer) or ``annotation`` (the outline, read by SciPy), or a list of both.
+        root: the folder that holds `caltech101`.
+        target_type: `category` (an integer) or `annotation` (the outline, read by SciPy), or a list of both.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        download: fetch the archives into ``root`` where they are missing.
+        download: fetch the archives into `root` where they are missing.
     """
 
     images_folder = "101_ObjectCategories"
@@ -108,13 +108,13 @@ class Caltech101(_Caltech):
 
 
 class Caltech256(_Caltech):
-    """`Caltech 256 <https://data.caltech.edu/records/20087>`_: 30,607 images in 257 categories.
+    """[Caltech 256](https://data.caltech.edu/records/20087): 30,607 images in 257 categories.
 
     Args:
-        root: the folder that holds ``caltech256``.
+        root: the folder that holds `caltech256`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into ``root`` where it is missing.
+        download: fetch the archive into `root` where it is missing.
     """
 
     images_folder = "256_ObjectCategories"

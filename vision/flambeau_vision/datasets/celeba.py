@@ -16,16 +16,16 @@ __all__ = ["CelebA"]
 
 
 class CelebA(VisionDataset):
-    """`CelebA <http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html>`_: 202,599 faces with attributes.
+    """[CelebA](http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html): 202,599 faces with attributes.
 
     Args:
-        root: the folder that holds ``celeba``.
-        split: ``train``, ``valid``, ``test`` or ``all``.
-        target_type: ``attr`` (40 numbers, 0 or 1), ``identity`` (a number), ``bbox`` (left, top, width, height, in the
-            uncut image) or ``landmarks`` (five ``x, y``); or a list of them for a tuple; or an empty list for None.
+        root: the folder that holds `celeba`.
+        split: `train`, `valid`, `test` or `all`.
+        target_type: `attr` (40 numbers, 0 or 1), `identity` (a number), `bbox` (left, top, width, height, in the
+            uncut image) or `landmarks` (five `x, y`); or a list of them for a tuple; or an empty list for None.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        download: fetch the files into ``root`` where they are missing.
+        download: fetch the files into `root` where they are missing.
     """
 
     base_folder = "celeba"

@@ -15,20 +15,20 @@ __all__ = ["CIFAR10", "CIFAR100"]
 
 
 class CIFAR10(VisionDataset):
-    """`CIFAR-10 <https://www.cs.toronto.edu/~kriz/cifar.html>`_: 60,000 photographs of 32 x 32 pixels in 10 classes.
+    """[CIFAR-10](https://www.cs.toronto.edu/~kriz/cifar.html): 60,000 photographs of 32 x 32 pixels in 10 classes.
 
     The published Python pickles are read by an unpickler that knows nothing but NumPy arrays and plain containers:
     no code from the files can run.
 
     Args:
-        root: the folder that holds ``cifar-10-batches-py``.
+        root: the folder that holds `cifar-10-batches-py`.
         train: the 50,000 training images, or the 10,000 test images.
-        transform: a function of the image (a PIL image in mode ``RGB``).
+        transform: a function of the image (a PIL image in mode `RGB`).
         target_transform: a function of the target (an integer).
-        download: fetch and unpack the archive into ``root`` where it is missing.
+        download: fetch and unpack the archive into `root` where it is missing.
 
     Attributes:
-        data: ``uint8`` array of shape ``(N, 32, 32, 3)``.
+        data: `uint8` array of shape `(N, 32, 32, 3)`.
         targets: list of integers.
         classes: the names of the classes.
 
@@ -105,9 +105,9 @@ class CIFAR10(VisionDataset):
 
 
 class CIFAR100(CIFAR10):
-    """`CIFAR-100 <https://www.cs.toronto.edu/~kriz/cifar.html>`_: 60,000 photographs of 32 x 32 pixels in 100 classes.
+    """[CIFAR-100](https://www.cs.toronto.edu/~kriz/cifar.html): 60,000 photographs of 32 x 32 pixels in 100 classes.
 
-    Used as :class:`CIFAR10`; the files are in ``cifar-100-python``, the targets are the fine labels.
+    Used as `CIFAR10`; the files are in `cifar-100-python`, the targets are the fine labels.
     """
 
     base_folder = "cifar-100-python"

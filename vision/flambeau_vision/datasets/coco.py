@@ -19,7 +19,7 @@ def _listed(ids: int | Iterable[int]) -> list[int]:
 
 
 class CocoIndex:
-    """What an annotation file of COCO says, by the names that ``pycocotools`` gives it.
+    """What an annotation file of COCO says, by the names that `pycocotools` gives it.
 
     Attributes:
         imgs: from the number of an image to what is known of it.
@@ -55,7 +55,7 @@ class CocoIndex:
 
 
 class CocoDetection(VisionDataset):
-    """`COCO <https://cocodataset.org/#detection-2016>`_: images with a list of annotations each.
+    """[COCO](https://cocodataset.org/#detection-2016): images with a list of annotations each.
 
     Args:
         root: the folder of the images.
@@ -66,7 +66,7 @@ class CocoDetection(VisionDataset):
 
     Attributes:
         ids: the numbers of the images, sorted.
-        coco: the annotation file, as a :class:`CocoIndex`.
+        coco: the annotation file, as a `CocoIndex`.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class CocoDetection(VisionDataset):
 
 
 class CocoCaptions(CocoDetection):
-    """`COCO captions <https://cocodataset.org/#captions-2015>`_: images with a list of captions each.
+    """[COCO captions](https://cocodataset.org/#captions-2015): images with a list of captions each.
 
-    Arguments as for :class:`CocoDetection`.
+    Arguments as for `CocoDetection`.
     """
 
     def _load_target(self, id: int) -> list[str]:

@@ -23,18 +23,18 @@ class UCIDigits(VisionDataset):
     on, 449 to test with, all ten classes and all writers in both.
 
     Source: E. Alpaydin and C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI Machine Learning Repository,
-    1998, https://doi.org/10.24432/C50P49, licence CC BY 4.0; its test file, as scikit-learn's ``load_digits`` gives
+    1998, https://doi.org/10.24432/C50P49, licence CC BY 4.0; its test file, as scikit-learn's `load_digits` gives
     it. Changed here: grey levels 0 to 16 are stretched to 0 to 255.
 
     Args:
         root: unused; there so that the signature is that of the other datasets.
         train: the digits to train on, or those held out.
-        transform: a function of the image (a PIL image in mode ``L``).
+        transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer from 0 to 9).
 
     Attributes:
-        data: ``uint8`` tensor of shape ``(N, 8, 8)``.
-        targets: ``int64`` tensor of shape ``(N,)``.
+        data: `uint8` tensor of shape `(N, 8, 8)`.
+        targets: `int64` tensor of shape `(N,)`.
         classes: the ten names.
 
     Example::

@@ -14,15 +14,15 @@ __all__ = ["DTD"]
 
 
 class DTD(VisionDataset):
-    """`Describable Textures <https://www.robots.ox.ac.uk/~vgg/data/dtd/>`_: 5,640 images in 47 classes.
+    """[Describable Textures](https://www.robots.ox.ac.uk/~vgg/data/dtd/): 5,640 images in 47 classes.
 
     Args:
-        root: the folder that holds ``dtd``.
-        split: ``train``, ``val`` or ``test``.
+        root: the folder that holds `dtd`.
+        split: `train`, `val` or `test`.
         partition: which of the ten partitions into splits, 1 to 10.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into ``root`` where it is missing.
+        download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file.
     """
 

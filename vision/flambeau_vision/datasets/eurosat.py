@@ -13,13 +13,13 @@ __all__ = ["EuroSAT"]
 
 
 class EuroSAT(ImageFolder):
-    """`EuroSAT <https://github.com/phelber/eurosat>`_: 27,000 satellite images of land in 10 kinds of use.
+    """[EuroSAT](https://github.com/phelber/eurosat): 27,000 satellite images of land in 10 kinds of use.
 
     Args:
-        root: the folder that holds ``eurosat``.
+        root: the folder that holds `eurosat`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into ``root`` where it is missing.
+        download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file.
     """
 

@@ -13,15 +13,15 @@ __all__ = ["FakeData"]
 
 
 class FakeData(VisionDataset):
-    """Images of random pixels with random targets; sample ``i`` is the same every time.
+    """Images of random pixels with random targets; sample `i` is the same every time.
 
     Args:
         size: the number of samples.
-        image_size: ``(channels, height, width)``.
+        image_size: `(channels, height, width)`.
         num_classes: targets are integers below this.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        random_offset: the seed of sample ``i`` is ``random_offset + i``.
+        random_offset: the seed of sample `i` is `random_offset + i`.
 
     Example::
 

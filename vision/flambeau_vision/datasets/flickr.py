@@ -69,7 +69,7 @@ class _Flickr(VisionDataset):
 
 
 class Flickr8k(_Flickr):
-    """`Flickr8k <http://hockenmaier.cs.illinois.edu/8k-pictures.html>`_: 8,000 photographs with five captions each.
+    """[Flickr8k](http://hockenmaier.cs.illinois.edu/8k-pictures.html): 8,000 photographs with five captions each.
 
     Args:
         root: the folder of the photographs.
@@ -86,9 +86,9 @@ class Flickr8k(_Flickr):
 
 
 class Flickr30k(_Flickr):
-    """`Flickr30k <https://shannon.cs.illinois.edu/DenotationGraph/>`_: 31,783 photographs with five captions each.
+    """[Flickr30k](https://shannon.cs.illinois.edu/DenotationGraph/): 31,783 photographs with five captions each.
 
-    Arguments as for :class:`Flickr8k`; ``ann_file`` has lines ``name.jpg#number<tab>caption``.
+    Arguments as for `Flickr8k`; `ann_file` has lines `name.jpg#number<tab>caption`.
     """
 
     def _read_annotations(self) -> dict[str, list[str]]:

@@ -23,16 +23,16 @@ _SPLITS = {"train": "trnid", "val": "valid", "test": "tstid"}
 
 
 class Flowers102(VisionDataset):
-    """`Oxford Flowers 102 <https://www.robots.ox.ac.uk/~vgg/data/flowers/102/>`_: 8,189 photographs of 102 flowers.
+    """[Oxford Flowers 102](https://www.robots.ox.ac.uk/~vgg/data/flowers/102/): 8,189 photographs of 102 flowers.
 
     SciPy reads the labels.
 
     Args:
-        root: the folder that holds ``flowers-102``.
-        split: ``train``, ``val`` or ``test``.
+        root: the folder that holds `flowers-102`.
+        split: `train`, `val` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the files into ``root`` where they are missing.
+        download: fetch the files into `root` where they are missing.
         loader: a function that reads a file.
     """
 

@@ -37,7 +37,7 @@ def is_image_file(filename: str) -> bool:
 
 
 def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
-    """The folders in ``directory``, sorted, and the index of each.
+    """The folders in `directory`, sorted, and the index of each.
 
     Raises:
         FileNotFoundError: if there are none.
@@ -63,7 +63,7 @@ def make_dataset(
     is_valid_file: Callable[[str], bool] | None = None,
     allow_empty: bool = False,
 ) -> list[tuple[str, int]]:
-    """All ``(path, class index)`` pairs below ``directory``, sorted by class, then folder, then name.
+    """All `(path, class index)` pairs below `directory`, sorted by class, then folder, then name.
 
     Args:
         directory: holds one folder per class, each with files at any depth.
@@ -73,8 +73,8 @@ def make_dataset(
         allow_empty: accept classes without files.
 
     Raises:
-        ValueError: unless exactly one of ``extensions`` and ``is_valid_file`` is given.
-        FileNotFoundError: if a class has no files and ``allow_empty`` is false.
+        ValueError: unless exactly one of `extensions` and `is_valid_file` is given.
+        FileNotFoundError: if a class has no files and `allow_empty` is false.
     """
     directory = os.path.expanduser(directory)
     if class_to_idx is None:
@@ -111,19 +111,19 @@ def open_image(path: str | Path) -> Any:
 
 
 def pil_loader(path: str | Path) -> Any:
-    """Read an image file as a PIL image in mode ``RGB``."""
+    """Read an image file as a PIL image in mode `RGB`."""
     return open_image(path).convert("RGB")
 
 
 def default_loader(path: str | Path) -> Any:
-    """Read an image file with the backend that :func:`flambeau_vision.set_image_backend` chose."""
+    """Read an image file with the backend that `flambeau_vision.set_image_backend` chose."""
     if get_image_backend() == "accimage":
         return optional("accimage", "accimage", "the accimage backend").Image(path)
     return pil_loader(path)
 
 
 class DatasetFolder(VisionDataset):
-    """Samples of any kind in one folder per class: ``root/dog/a.ext``, ``root/cat/deep/er/b.ext``.
+    """Samples of any kind in one folder per class: `root/dog/a.ext`, `root/cat/deep/er/b.ext`.
 
     Args:
         root: the folder of the class folders.
@@ -137,7 +137,7 @@ class DatasetFolder(VisionDataset):
     Attributes:
         classes: the names of the classes, sorted.
         class_to_idx: from name to target.
-        samples: list of ``(path, target)``.
+        samples: list of `(path, target)`.
         targets: list of targets.
     """
 
@@ -173,9 +173,9 @@ class DatasetFolder(VisionDataset):
 
 
 class ImageFolder(DatasetFolder):
-    """Images in one folder per class: ``root/dog/a.png``, ``root/cat/b.jpg``.
+    """Images in one folder per class: `root/dog/a.png`, `root/cat/b.jpg`.
 
-    Arguments and attributes as for :class:`DatasetFolder`; samples are PIL images in mode ``RGB``.
+    Arguments and attributes as for `DatasetFolder`; samples are PIL images in mode `RGB`.
     """
 
     def __init__(

@@ -15,14 +15,14 @@ __all__ = ["Food101"]
 
 
 class Food101(VisionDataset):
-    """`Food-101 <https://data.vision.ee.ethz.ch/cvl/datasets_extra/food-101/>`_: 101,000 photographs of 101 dishes.
+    """[Food-101](https://data.vision.ee.ethz.ch/cvl/datasets_extra/food-101/): 101,000 photographs of 101 dishes.
 
     Args:
-        root: the folder that holds ``food-101``.
-        split: ``train`` or ``test``.
+        root: the folder that holds `food-101`.
+        split: `train` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archive into ``root`` where it is missing.
+        download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file.
     """
 

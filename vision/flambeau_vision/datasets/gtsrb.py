@@ -24,14 +24,14 @@ _ARCHIVES = {
 
 
 class GTSRB(VisionDataset):
-    """`GTSRB <https://benchmark.ini.rub.de/>`_: photographs of 43 German traffic signs.
+    """[GTSRB](https://benchmark.ini.rub.de/): photographs of 43 German traffic signs.
 
     Args:
-        root: the folder that holds ``gtsrb``.
-        split: ``train`` or ``test``.
+        root: the folder that holds `gtsrb`.
+        split: `train` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the archives into ``root`` where they are missing.
+        download: fetch the archives into `root` where they are missing.
         loader: a function that reads a file.
     """
 

@@ -62,14 +62,14 @@ def _unpack_validation_images(root: Path, wnids: list[str]) -> None:
 
 
 class ImageNet(ImageFolder):
-    """`ImageNet <http://image-net.org/>`_ 2012: 1.3 million photographs in 1,000 classes.
+    """[ImageNet](http://image-net.org/) 2012: 1.3 million photographs in 1,000 classes.
 
     The archives have to be fetched by hand; they are unpacked on first use.
 
     Args:
         root: the folder that holds the archives.
-        split: ``train`` or ``val``.
-        **kwargs: ``transform``, ``target_transform`` and ``loader``, as for :class:`ImageFolder`.
+        split: `train` or `val`.
+        **kwargs: `transform`, `target_transform` and `loader`, as for `ImageFolder`.
 
     Attributes:
         classes: a tuple of names for each class.

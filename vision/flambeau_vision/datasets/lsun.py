@@ -30,7 +30,7 @@ _CATEGORIES = (
 
 
 class LSUNClass(VisionDataset):
-    """The images of one LMDB database, without targets; the package ``lmdb`` reads it.
+    """The images of one LMDB database, without targets; the package `lmdb` reads it.
 
     Args:
         root: the folder of the database.
@@ -74,13 +74,13 @@ class LSUNClass(VisionDataset):
 
 
 class LSUN(VisionDataset):
-    """`LSUN <https://www.yf.io/p/lsun>`_: millions of photographs of ten kinds of places.
+    """[LSUN](https://www.yf.io/p/lsun): millions of photographs of ten kinds of places.
 
     Args:
-        root: the folder that holds ``bedroom_train_lmdb`` and so on.
-        classes: ``train``, ``val`` or ``test``, or a list such as ``["bedroom_train", "church_outdoor_train"]``.
+        root: the folder that holds `bedroom_train_lmdb` and so on.
+        classes: `train`, `val` or `test`, or a list such as `["bedroom_train", "church_outdoor_train"]`.
         transform: a function of the image (a PIL image).
-        target_transform: a function of the target (the place of the class in ``classes``).
+        target_transform: a function of the target (the place of the class in `classes`).
     """
 
     def __init__(

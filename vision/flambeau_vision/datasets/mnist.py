@@ -42,18 +42,18 @@ def _read_idx(path: Path, ndim: int) -> torch.Tensor:
 
 
 class MNIST(VisionDataset):
-    """`MNIST <http://yann.lecun.com/exdb/mnist/>`_: 70,000 handwritten digits of 28 x 28 pixels, in 10 classes.
+    """[MNIST](http://yann.lecun.com/exdb/mnist/): 70,000 handwritten digits of 28 x 28 pixels, in 10 classes.
 
     Args:
-        root: the folder that holds ``MNIST/raw/train-images-idx3-ubyte`` and the other three files.
+        root: the folder that holds `MNIST/raw/train-images-idx3-ubyte` and the other three files.
         train: the 60,000 training images, or the 10,000 test images.
-        transform: a function of the image (a PIL image in mode ``L``).
+        transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the files into ``root`` where they are missing.
+        download: fetch the files into `root` where they are missing.
 
     Attributes:
-        data: ``uint8`` tensor of shape ``(N, 28, 28)``.
-        targets: ``int64`` tensor of shape ``(N,)``.
+        data: `uint8` tensor of shape `(N, 28, 28)`.
+        targets: `int64` tensor of shape `(N,)`.
 
     Raises:
         RuntimeError: if the files are not there, or none of the mirrors has them.
@@ -151,9 +151,9 @@ class MNIST(VisionDataset):
 
 
 class FashionMNIST(MNIST):
-    """`Fashion-MNIST <https://github.com/zalandoresearch/fashion-mnist>`_: 70,000 articles of clothing in 10 classes.
+    """[Fashion-MNIST](https://github.com/zalandoresearch/fashion-mnist): 70,000 articles of clothing in 10 classes.
 
-    Used as :class:`MNIST`; the files are in ``FashionMNIST/raw``.
+    Used as `MNIST`; the files are in `FashionMNIST/raw`.
     """
 
     mirrors: ClassVar[list[str]] = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
@@ -178,9 +178,9 @@ class FashionMNIST(MNIST):
 
 
 class KMNIST(MNIST):
-    """`Kuzushiji-MNIST <https://github.com/rois-codh/kmnist>`_: 70,000 cursive Japanese characters in 10 classes.
+    """[Kuzushiji-MNIST](https://github.com/rois-codh/kmnist): 70,000 cursive Japanese characters in 10 classes.
 
-    Used as :class:`MNIST`; the files are in ``KMNIST/raw``.
+    Used as `MNIST`; the files are in `KMNIST/raw`.
     """
 
     mirrors: ClassVar[list[str]] = ["http://codh.rois.ac.jp/kmnist/dataset/kmnist/"]
@@ -194,14 +194,14 @@ class KMNIST(MNIST):
 
 
 class EMNIST(MNIST):
-    """`EMNIST <https://www.westernsydney.edu.au/bens/home/reproducible_research/emnist>`_: letters and digits.
+    """[EMNIST](https://www.westernsydney.edu.au/bens/home/reproducible_research/emnist): letters and digits.
 
     The images are transposed, as published.
 
     Args:
-        root: the folder that holds ``EMNIST/raw``.
-        split: ``byclass``, ``bymerge``, ``balanced``, ``letters``, ``digits`` or ``mnist``.
-        **kwargs: ``train``, ``transform``, ``target_transform`` and ``download``, as for :class:`MNIST`.
+        root: the folder that holds `EMNIST/raw`.
+        split: `byclass`, `bymerge`, `balanced`, `letters`, `digits` or `mnist`.
+        **kwargs: `train`, `transform`, `target_transform` and `download`, as for `MNIST`.
     """
 
     url = "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip"
@@ -245,14 +245,14 @@ class EMNIST(MNIST):
 
 
 class QMNIST(MNIST):
-    """`QMNIST <https://github.com/facebookresearch/qmnist>`_: MNIST with its lost test images and full information.
+    """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with its lost test images and full information.
 
     Args:
-        root: the folder that holds ``QMNIST/raw``.
-        what: ``train``, ``test``, ``test10k``, ``test50k`` or ``nist``; by default what ``train`` says.
+        root: the folder that holds `QMNIST/raw`.
+        what: `train`, `test`, `test10k`, `test50k` or `nist`; by default what `train` says.
         compat: targets are class numbers; otherwise tensors of all eight label columns.
-        train: used where ``what`` is not given.
-        **kwargs: ``transform``, ``target_transform`` and ``download``, as for :class:`MNIST`.
+        train: used where `what` is not given.
+        **kwargs: `transform`, `target_transform` and `download`, as for `MNIST`.
     """
 
     subsets: ClassVar[dict[str, str]] = {

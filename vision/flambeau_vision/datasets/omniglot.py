@@ -14,14 +14,14 @@ __all__ = ["Omniglot"]
 
 
 class Omniglot(VisionDataset):
-    """`Omniglot <https://github.com/brendenlake/omniglot>`_: 1,623 characters, each drawn by 20 people.
+    """[Omniglot](https://github.com/brendenlake/omniglot): 1,623 characters, each drawn by 20 people.
 
     Args:
-        root: the folder that holds ``omniglot-py``.
+        root: the folder that holds `omniglot-py`.
         background: the 30 alphabets to learn from, or the 20 to test with.
-        transform: a function of the image (a PIL image in mode ``L``).
+        transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (the number of the character).
-        download: fetch the archive into ``root`` where it is missing.
+        download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file, in place of Pillow.
     """
 

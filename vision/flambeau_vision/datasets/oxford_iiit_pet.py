@@ -14,17 +14,17 @@ __all__ = ["OxfordIIITPet"]
 
 
 class OxfordIIITPet(VisionDataset):
-    """`Oxford-IIIT Pet <https://www.robots.ox.ac.uk/~vgg/data/pets/>`_: 7,349 photographs of 37 breeds.
+    """[Oxford-IIIT Pet](https://www.robots.ox.ac.uk/~vgg/data/pets/): 7,349 photographs of 37 breeds.
 
     Args:
-        root: the folder that holds ``oxford-iiit-pet``.
-        split: ``trainval`` or ``test``.
-        target_types: ``category`` (the breed), ``binary-category`` (0 for cats, 1 for dogs) or ``segmentation`` (a PIL
+        root: the folder that holds `oxford-iiit-pet`.
+        split: `trainval` or `test`.
+        target_types: `category` (the breed), `binary-category` (0 for cats, 1 for dogs) or `segmentation` (a PIL
             image); or several of them for a tuple; or none for None.
         transforms: a function of image and target.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
-        download: fetch the archives into ``root`` where they are missing.
+        download: fetch the archives into `root` where they are missing.
         loader: a function that reads a file.
     """
 

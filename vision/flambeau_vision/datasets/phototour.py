@@ -16,14 +16,14 @@ __all__ = ["PhotoTour"]
 
 
 class PhotoTour(VisionDataset):
-    """`Photo Tour <http://phototour.cs.washington.edu/patches/default.htm>`_: patches of 64 x 64 pixels, some of one place.
+    """[Photo Tour](http://phototour.cs.washington.edu/patches/default.htm): patches of 64 x 64 pixels, some of one place.
 
     Args:
         root: the folder that holds a folder per name.
-        name: ``notredame``, ``yosemite`` or ``liberty``, or one of these with ``_harris``.
-        train: samples are patches; otherwise ``(patch, patch, whether they match)``.
-        transform: a function of a patch (a ``uint8`` tensor of shape ``(64, 64)``).
-        download: fetch the archive into ``root`` where it is missing.
+        name: `notredame`, `yosemite` or `liberty`, or one of these with `_harris`.
+        train: samples are patches; otherwise `(patch, patch, whether they match)`.
+        transform: a function of a patch (a `uint8` tensor of shape `(64, 64)`).
+        download: fetch the archive into `root` where it is missing.
     """
 
     urls: ClassVar[dict[str, list[str]]] = {

@@ -34,13 +34,13 @@ _IMAGES = {  # by split, and whether they are small
 
 
 class Places365(VisionDataset):
-    """`Places365 <http://places2.csail.mit.edu/index.html>`_: photographs of 365 kinds of places.
+    """[Places365](http://places2.csail.mit.edu/index.html): photographs of 365 kinds of places.
 
     Args:
         root: the folder of the files.
-        split: ``train-standard``, ``train-challenge`` or ``val``.
+        split: `train-standard`, `train-challenge` or `val`.
         small: images of 256 x 256 pixels, instead of the full ones.
-        download: fetch the archives into ``root`` where they are missing.
+        download: fetch the archives into `root` where they are missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         loader: a function that reads a file.
@@ -48,7 +48,7 @@ class Places365(VisionDataset):
     Attributes:
         classes: the names of the classes, sorted.
         class_to_idx: from name to target.
-        imgs: list of ``(path, target)``.
+        imgs: list of `(path, target)`.
         targets: list of targets.
     """
 
@@ -78,7 +78,7 @@ class Places365(VisionDataset):
 
     @property
     def variant(self) -> str:
-        """``standard`` or ``challenge``."""
+        """`standard` or `challenge`."""
         return "challenge" if "challenge" in self.split else "standard"
 
     @property

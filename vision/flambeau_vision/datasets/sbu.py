@@ -15,13 +15,13 @@ __all__ = ["SBU"]
 
 
 class SBU(VisionDataset):
-    """`SBU captioned photographs <http://www.cs.virginia.edu/~vicente/sbucaptions/>`_: a million images from Flickr.
+    """[SBU captioned photographs](http://www.cs.virginia.edu/~vicente/sbucaptions/): a million images from Flickr.
 
     Args:
         root: the folder that holds the archive.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (the caption).
-        download: fetch the archive and the images into ``root`` where they are missing.
+        download: fetch the archive and the images into `root` where they are missing.
         loader: a function that reads a file.
     """
 

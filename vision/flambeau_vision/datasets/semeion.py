@@ -14,13 +14,13 @@ __all__ = ["SEMEION"]
 
 
 class SEMEION(VisionDataset):
-    """`SEMEION <http://archive.ics.uci.edu/ml/datasets/semeion+handwritten+digit>`_: 1,593 handwritten digits.
+    """[SEMEION](http://archive.ics.uci.edu/ml/datasets/semeion+handwritten+digit): 1,593 handwritten digits.
 
     Args:
-        root: the folder that holds ``semeion.data``.
-        transform: a function of the image (a PIL image in mode ``L``).
+        root: the folder that holds `semeion.data`.
+        transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the file into ``root`` where it is missing.
+        download: fetch the file into `root` where it is missing.
     """
 
     url = "http://archive.ics.uci.edu/ml/machine-learning-databases/semeion/semeion.data"

@@ -15,14 +15,14 @@ __all__ = ["StanfordCars"]
 
 
 class StanfordCars(VisionDataset):
-    """`Stanford Cars <https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset>`_: 16,185 images of 196 models.
+    """[Stanford Cars](https://www.kaggle.com/datasets/jessicali9530/stanford-cars-dataset): 16,185 images of 196 models.
 
     SciPy reads the annotations. The files are no longer published at their first address: they have to be fetched by hand.
 
     Args:
-        root: the folder that holds ``stanford_cars``, with ``devkit``, ``cars_train``, ``cars_test`` and
-            ``cars_test_annos_withlabels.mat``.
-        split: ``train`` or ``test``.
+        root: the folder that holds `stanford_cars`, with `devkit`, `cars_train`, `cars_test` and
+            `cars_test_annos_withlabels.mat`.
+        split: `train` or `test`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: raises an error that says so.

@@ -14,15 +14,15 @@ __all__ = ["STL10"]
 
 
 class STL10(VisionDataset):
-    """`STL-10 <https://cs.stanford.edu/~acoates/stl10/>`_: photographs of 96 x 96 pixels in 10 classes, most unlabelled.
+    """[STL-10](https://cs.stanford.edu/~acoates/stl10/): photographs of 96 x 96 pixels in 10 classes, most unlabelled.
 
     Args:
-        root: the folder that holds ``stl10_binary``.
-        split: ``train``, ``test``, ``unlabeled`` or ``train+unlabeled``; unlabelled images have target -1.
+        root: the folder that holds `stl10_binary`.
+        split: `train`, `test`, `unlabeled` or `train+unlabeled`; unlabelled images have target -1.
         folds: one of the ten folds of the training images, 0 to 9; all of them by default.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
-        download: fetch the files into ``root`` where they are missing.
+        download: fetch the files into `root` where they are missing.
     """
 
     base_folder = "stl10_binary"

@@ -14,16 +14,16 @@ __all__ = ["SVHN"]
 
 
 class SVHN(VisionDataset):
-    """`SVHN <http://ufldl.stanford.edu/housenumbers/>`_: digits of house numbers, 32 x 32 pixels, in 10 classes.
+    """[SVHN](http://ufldl.stanford.edu/housenumbers/): digits of house numbers, 32 x 32 pixels, in 10 classes.
 
     SciPy reads the files.
 
     Args:
-        root: the folder that holds ``train_32x32.mat`` and so on.
-        split: ``train``, ``test`` or ``extra``.
+        root: the folder that holds `train_32x32.mat` and so on.
+        split: `train`, `test` or `extra`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer; 0 for the digit 0).
-        download: fetch the file into ``root`` where it is missing.
+        download: fetch the file into `root` where it is missing.
     """
 
     split_list: ClassVar[dict[str, list[str]]] = {

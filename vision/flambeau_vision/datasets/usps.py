@@ -15,14 +15,14 @@ __all__ = ["USPS"]
 
 
 class USPS(VisionDataset):
-    """`USPS <https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps>`_: digits of 16 x 16 pixels.
+    """[USPS](https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps): digits of 16 x 16 pixels.
 
     Args:
-        root: the folder that holds ``usps.bz2`` and ``usps.t.bz2``.
+        root: the folder that holds `usps.bz2` and `usps.t.bz2`.
         train: the training images, or the test images.
-        transform: a function of the image (a PIL image in mode ``L``).
+        transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
-        download: fetch the file into ``root`` where it is missing.
+        download: fetch the file into `root` where it is missing.
     """
 
     split_list: ClassVar[dict[str, list[str]]] = {

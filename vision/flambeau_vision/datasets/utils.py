@@ -54,7 +54,7 @@ def check_md5(fpath: str | Path, md5: str, **kwargs: Any) -> bool:
 
 
 def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
-    """Whether the file exists and, where ``md5`` is given, has that checksum."""
+    """Whether the file exists and, where `md5` is given, has that checksum."""
     return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
 
 
@@ -75,7 +75,7 @@ def _open_url(url: str, start: int, max_redirect_hops: int) -> Any:
 
 
 def _fetch(url: str, part: Path, max_redirect_hops: int) -> None:
-    """Download into ``part``, going on from where an interrupted download left it."""
+    """Download into `part`, going on from where an interrupted download left it."""
     start = part.stat().st_size if part.exists() else 0
     try:
         response = _open_url(url, start, max_redirect_hops)
@@ -106,13 +106,13 @@ def download_url(
     md5: str | None = None,
     max_redirect_hops: int = 3,
 ) -> None:
-    """Download ``url`` to ``root/filename``, unless a file that passes the checksum is already there.
+    """Download `url` to `root/filename`, unless a file that passes the checksum is already there.
 
-    Bytes go to ``filename.part``, which is renamed only when it is complete and its checksum is right: a file under
-    its final name is always whole. An interrupted download is resumed where ``md5`` is given to check the joined file.
+    Bytes go to `filename.part`, which is renamed only when it is complete and its checksum is right: a file under
+    its final name is always whole. An interrupted download is resumed where `md5` is given to check the joined file.
 
     Raises:
-        RuntimeError: if the checksum of the downloaded file differs from ``md5``.
+        RuntimeError: if the checksum of the downloaded file differs from `md5`.
         urllib.error.URLError: if the address cannot be reached or the connection ends early.
     """
     path = Path(root).expanduser() / (filename or os.path.basename(urlparse(url).path))
@@ -136,12 +136,12 @@ def download_url(
 def download_file_from_google_drive(
     file_id: str, root: str | Path, filename: str | Path | None = None, md5: str | None = None
 ) -> None:
-    """Download a file shared on Google Drive, as :func:`download_url` does; it is named ``file_id`` by default."""
+    """Download a file shared on Google Drive, as `download_url` does; it is named `file_id` by default."""
     download_url(f"https://drive.google.com/file/d/{file_id}/view", root, filename or file_id, md5)
 
 
 def _split_archive_name(path: Path) -> tuple[str, str | None]:
-    """``(suffix, compression)``: ``(".tar", ".gz")`` of a ``.tar.gz``, ``(".zip", None)``, or ``("", ".gz")``."""
+    """`(suffix, compression)`: `(".tar", ".gz")` of a `.tar.gz`, `(".zip", None)`, or `("", ".gz")`."""
     if not path.suffix:
         raise RuntimeError(
             f"File '{path}' has no suffixes that could be used to detect the archive type and compression."
@@ -173,12 +173,12 @@ def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
 def extract_archive(
     from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False
 ) -> str | Path:
-    """Unpack a ``.tar``, ``.zip`` or compressed (``.gz .bz2 .xz``) file into the folder ``to_path``.
+    """Unpack a `.tar`, `.zip` or compressed (`.gz .bz2 .xz`) file into the folder `to_path`.
 
     Members that would land outside the folder are refused.
 
     Returns:
-        The folder, or for a compressed single file the unpacked file; a string where ``from_path`` is one.
+        The folder, or for a compressed single file the unpacked file; a string where `from_path` is one.
 
     Raises:
         RuntimeError: if the suffix names no known archive or compression.
@@ -209,7 +209,7 @@ def download_and_extract_archive(
     md5: str | None = None,
     remove_finished: bool = False,
 ) -> None:
-    """:func:`download_url` followed by :func:`extract_archive`."""
+    """`download_url` followed by `extract_archive`."""
     folder = Path(download_root).expanduser()
     filename = filename or os.path.basename(urlparse(url).path)
     download_url(url, folder, filename, md5)
@@ -217,13 +217,13 @@ def download_and_extract_archive(
 
 
 def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
-    """The names of the folders in ``root``; with ``prefix``, their paths."""
+    """The names of the folders in `root`; with `prefix`, their paths."""
     found = [entry for entry in os.scandir(os.path.expanduser(root)) if entry.is_dir()]
     return [entry.path if prefix else entry.name for entry in found]
 
 
 def list_files(root: str | Path, suffix: str | tuple[str, ...], prefix: bool = False) -> list[str]:
-    """The names of the files in ``root`` that end with ``suffix``; with ``prefix``, their paths."""
+    """The names of the files in `root` that end with `suffix`; with `prefix`, their paths."""
     found = [
         entry
         for entry in os.scandir(os.path.expanduser(root))
@@ -243,7 +243,7 @@ def verify_str_arg(
     valid_values: Iterable[str] | None = None,
     custom_msg: str | None = None,
 ) -> str:
-    """Return ``value`` if it is one of ``valid_values``.
+    """Return `value` if it is one of `valid_values`.
 
     Raises:
         ValueError: naming the argument, what was given and what is accepted.

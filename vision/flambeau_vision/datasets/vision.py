@@ -38,18 +38,18 @@ class StandardTransform:
 
 
 class VisionDataset(Dataset):
-    """A dataset of images: ``len(dataset)`` samples, each ``dataset[i]`` an ``(image, target)`` pair.
+    """A dataset of images: `len(dataset)` samples, each `dataset[i]` an `(image, target)` pair.
 
-    Subclasses define ``__len__`` and ``__getitem__``, and end the latter with ``self._transformed(image, target)``.
+    Subclasses define `__len__` and `__getitem__`, and end the latter with `self._transformed(image, target)`.
 
     Args:
         root: the folder that holds the data.
-        transforms: a function of ``(image, target)`` that returns both, transformed.
+        transforms: a function of `(image, target)` that returns both, transformed.
         transform: a function of the image alone.
         target_transform: a function of the target alone.
 
     Raises:
-        ValueError: if ``transforms`` is given together with one of the other two.
+        ValueError: if `transforms` is given together with one of the other two.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class VisionDataset(Dataset):
         return self.transforms(image, target)
 
     def _ensure_files(self, download: bool) -> None:
-        """Download what is missing, if asked to; the subclass says what by ``_check_exists`` and ``download``."""
+        """Download what is missing, if asked to; the subclass says what by `_check_exists` and `download`."""
         if download and not self._check_exists():
             self.download()
         if not self._check_exists():
@@ -82,7 +82,7 @@ class VisionDataset(Dataset):
 
     @property
     def _folder(self) -> Path:
-        """``root`` as a path."""
+        """`root` as a path."""
         return Path(self.root)
 
     def extra_repr(self) -> str:

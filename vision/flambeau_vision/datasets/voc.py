@@ -32,7 +32,7 @@ _ARCHIVES = {
 
 
 class _VOC(VisionDataset):
-    """Images with a target file each, by the lists in ``ImageSets``."""
+    """Images with a target file each, by the lists in `ImageSets`."""
 
     _lists: str  # folder of the lists
     _targets: tuple[str, str]  # folder and extension of the target files
@@ -78,13 +78,13 @@ class _VOC(VisionDataset):
 
 
 class VOCSegmentation(_VOC):
-    """`Pascal VOC <http://host.robots.ox.ac.uk/pascal/VOC/>`_: images with a mask of classes each.
+    """[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with a mask of classes each.
 
     Args:
-        root: the folder that holds ``VOCdevkit``.
-        year: ``2007`` to ``2012``.
-        image_set: ``train``, ``trainval`` or ``val``; for 2007 also ``test``.
-        download: fetch the archive into ``root`` where it is missing.
+        root: the folder that holds `VOCdevkit`.
+        year: `2007` to `2012`.
+        image_set: `train`, `trainval` or `val`; for 2007 also `test`.
+        download: fetch the archive into `root` where it is missing.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a PIL image whose values are classes).
         transforms: a function of both.
@@ -103,9 +103,9 @@ class VOCSegmentation(_VOC):
 
 
 class VOCDetection(_VOC):
-    """`Pascal VOC <http://host.robots.ox.ac.uk/pascal/VOC/>`_: images with annotated objects.
+    """[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with annotated objects.
 
-    Arguments as for :class:`VOCSegmentation`; the target is the XML of the annotations as a nested dict.
+    Arguments as for `VOCSegmentation`; the target is the XML of the annotations as a nested dict.
     """
 
     _lists = "Main"
@@ -122,7 +122,7 @@ class VOCDetection(_VOC):
 
     @staticmethod
     def parse_voc_xml(node: ElementTree.Element) -> dict[str, Any]:
-        """``{tag: text}``, or ``{tag: {...}}`` with children; several of one tag make a list, as objects always do."""
+        """`{tag: text}`, or `{tag: {...}}` with children; several of one tag make a list, as objects always do."""
         children: dict[str, list[Any]] = {}
         for child in node:
             for tag, value in VOCDetection.parse_voc_xml(child).items():

@@ -50,12 +50,12 @@ _PIL_MODES = {
 
 
 def read_file(path: str | Path) -> Tensor:
-    """The bytes of a file, as a one-dimensional ``uint8`` tensor."""
+    """The bytes of a file, as a one-dimensional `uint8` tensor."""
     return torch.frombuffer(bytearray(Path(path).read_bytes()), dtype=torch.uint8)
 
 
 def write_file(filename: str | Path, data: Tensor) -> None:
-    """Write a one-dimensional ``uint8`` tensor to a file."""
+    """Write a one-dimensional `uint8` tensor to a file."""
     Path(filename).write_bytes(data.cpu().numpy().tobytes())
 
 
@@ -90,12 +90,12 @@ def decode_image(
     """Decode an image: JPEG, PNG, GIF, WebP and whatever else Pillow knows.
 
     Args:
-        input: its bytes as a ``uint8`` tensor, or a path.
+        input: its bytes as a `uint8` tensor, or a path.
         mode: the channels of the result; by default those of the image.
         apply_exif_orientation: turn the image as its metadata say.
 
     Returns:
-        Shape ``(C, H, W)``.
+        Shape `(C, H, W)`.
 
     Raises:
         RuntimeError: if the bytes are no known image.
@@ -119,14 +119,14 @@ def read_image(
     mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """:func:`decode_image` of a file."""
+    """`decode_image` of a file."""
     return decode_image(read_file(path), mode, apply_exif_orientation)
 
 
 def decode_png(
     input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
 ) -> Tensor:
-    """:func:`decode_image` for PNG."""
+    """`decode_image` for PNG."""
     _open(input, ("PNG",))
     return decode_image(input, mode, apply_exif_orientation)
 
@@ -137,7 +137,7 @@ def decode_jpeg(
     device: torch.device | str = "cpu",
     apply_exif_orientation: bool = False,
 ) -> Tensor | list[Tensor]:
-    """:func:`decode_image` for JPEG, and for lists of them; the result is on ``device``."""
+    """`decode_image` for JPEG, and for lists of them; the result is on `device`."""
     if isinstance(input, list):
         return [decode_jpeg(each, mode, device, apply_exif_orientation) for each in input]
     _open(input, ("JPEG",))
@@ -145,12 +145,12 @@ def decode_jpeg(
 
 
 def decode_webp(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
-    """:func:`decode_image` for WebP."""
+    """`decode_image` for WebP."""
     return _to_tensor(_open(input, ("WEBP",)), mode)
 
 
 def decode_gif(input: Tensor) -> Tensor:
-    """The frames of a GIF: shape ``(3, H, W)``, or ``(frames, 3, H, W)`` if there are several."""
+    """The frames of a GIF: shape `(3, H, W)`, or `(frames, 3, H, W)` if there are several."""
     image = _open(input, ("GIF",))
     frames = []
     for index in range(getattr(image, "n_frames", 1)):
@@ -170,19 +170,19 @@ def _encode(input: Tensor, **options: Any) -> Tensor:
 
 
 def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
-    """An image of shape ``(1 or 3, H, W)`` as the bytes of a PNG; ``compression_level`` from 0 to 9."""
+    """An image of shape `(1 or 3, H, W)` as the bytes of a PNG; `compression_level` from 0 to 9."""
     if not 0 <= compression_level <= 9:
         raise RuntimeError(f"Compression level should be between 0 and 9, got {compression_level}")
     return _encode(input, format="PNG", compress_level=compression_level)
 
 
 def write_png(input: Tensor, filename: str | Path, compression_level: int = 6) -> None:
-    """:func:`encode_png` into a file."""
+    """`encode_png` into a file."""
     write_file(filename, encode_png(input, compression_level))
 
 
 def encode_jpeg(input: Tensor | list[Tensor], quality: int = 75) -> Tensor | list[Tensor]:
-    """An image of shape ``(1 or 3, H, W)`` as the bytes of a JPEG, or a list of them; ``quality`` from 1 to 100."""
+    """An image of shape `(1 or 3, H, W)` as the bytes of a JPEG, or a list of them; `quality` from 1 to 100."""
     if not 1 <= quality <= 100:
         raise ValueError(f"Image quality should be a positive number between 1 and 100, got {quality}")
     if isinstance(input, list):
@@ -191,5 +191,5 @@ def encode_jpeg(input: Tensor | list[Tensor], quality: int = 75) -> Tensor | lis
 
 
 def write_jpeg(input: Tensor, filename: str | Path, quality: int = 75) -> None:
-    """:func:`encode_jpeg` into a file."""
+    """`encode_jpeg` into a file."""
     write_file(filename, encode_jpeg(input, quality))

@@ -1,4 +1,4 @@
-"""Models with their published weights: of whole images here, of their parts in :mod:`.segmentation` and :mod:`.detection`."""
+"""Models with their published weights: of whole images here, of their parts in `.segmentation` and `.detection`."""
 
 from __future__ import annotations
 

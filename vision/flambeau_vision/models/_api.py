@@ -38,7 +38,7 @@ class Weights:
     Attributes:
         url: where they are.
         transforms: makes the transform that prepares images for them.
-        meta: among others ``categories``, the names of the classes, and ``num_params``.
+        meta: among others `categories`, the names of the classes, and `num_params`.
     """
 
     url: str
@@ -47,11 +47,11 @@ class Weights:
 
 
 class WeightsEnum(Enum):
-    """The published weights of one model; ``DEFAULT`` is the best of them."""
+    """The published weights of one model; `DEFAULT` is the best of them."""
 
     @classmethod
     def verify(cls, weights: Any) -> WeightsEnum | None:
-        """``weights`` itself, or the member of that name.
+        """`weights` itself, or the member of that name.
 
         Raises:
             TypeError: if they are weights of another model.
@@ -66,7 +66,7 @@ class WeightsEnum(Enum):
         return weights
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> Mapping[str, torch.Tensor]:
-        """Download the weights; arguments are those of ``hub.load_state_dict_from_url`` after the address."""
+        """Download the weights; arguments are those of `hub.load_state_dict_from_url` after the address."""
         return torch.hub.load_state_dict_from_url(self.url, *args, **kwargs)
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ class WeightsEnum(Enum):
 
 
 def _resolve(weights_class: type[WeightsEnum], weights: Any, pretrained: bool | None) -> WeightsEnum | None:
-    """The weights meant, where ``weights`` may also be the ``pretrained`` of early versions."""
+    """The weights meant, where `weights` may also be the `pretrained` of early versions."""
     if isinstance(weights, bool):
         weights, pretrained = None, weights
     if pretrained is not None:
@@ -109,10 +109,10 @@ def fix_argument(kwargs: dict[str, Any], name: str, value: Any) -> None:
 
 
 def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Callable:
-    """Make a function of keyword arguments that builds a model a public builder, with ``weights`` and ``progress``.
+    """Make a function of keyword arguments that builds a model a public builder, with `weights` and `progress`.
 
-    The model that it builds gets the weights loaded; with ``loads`` the function does that itself, and is called with
-    ``weights`` and ``progress`` too.
+    The model that it builds gets the weights loaded; with `loads` the function does that itself, and is called with
+    `weights` and `progress` too.
     """
 
     def decorate(build: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
@@ -168,7 +168,7 @@ def list_models(
 
 
 def _module_of(build: Callable) -> ModuleType:
-    """The package of models that a builder belongs to: ``models``, ``models.segmentation`` or ``models.detection``."""
+    """The package of models that a builder belongs to: `models`, `models.segmentation` or `models.detection`."""
     import sys
 
     return sys.modules[build.__module__.rpartition(".")[0]]
@@ -207,7 +207,7 @@ def get_model_weights(name: str | Callable) -> type[WeightsEnum]:
 
 
 def get_weight(name: str) -> WeightsEnum:
-    """Weights by their full name, such as ``"ResNet50_Weights.IMAGENET1K_V1"``.
+    """Weights by their full name, such as `"ResNet50_Weights.IMAGENET1K_V1"`.
 
     Raises:
         ValueError: if there are none.

@@ -8,7 +8,7 @@ __all__ = ["initialize_conv_net", "make_divisible"]
 
 
 def make_divisible(value: float, divisor: int = 8, least: int | None = None) -> int:
-    """The multiple of ``divisor`` nearest to ``value``, but not less than nine tenths of it."""
+    """The multiple of `divisor` nearest to `value`, but not less than nine tenths of it."""
     rounded = max(divisor if least is None else least, int(value + divisor / 2) // divisor * divisor)
     return rounded + divisor if rounded < 0.9 * value else rounded
 

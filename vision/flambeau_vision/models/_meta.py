@@ -35,7 +35,7 @@ class _ImageNetCategories(Sequence):
 def imagenet(
     file: str, num_params: int, crop_size: int = 224, resize_size: int = 256, **transform: Any
 ) -> Weights:
-    """Weights for the classes of ImageNet, published as ``file.pth``."""
+    """Weights for the classes of ImageNet, published as `file.pth`."""
     prepare = partial(ImageClassification, crop_size=crop_size, resize_size=resize_size, **transform)
     return Weights(
         f"{SITE}{file}.pth", prepare, {"categories": _ImageNetCategories(), "num_params": num_params}

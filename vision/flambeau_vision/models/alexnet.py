@@ -14,7 +14,7 @@ __all__ = ["AlexNet", "AlexNet2017", "AlexNet_Weights", "alexnet"]
 
 
 class AlexNet(nn.Module):
-    """The network of `One weird trick <https://arxiv.org/abs/1404.5997>`_: five convolutions, three linear layers.
+    """The network of [One weird trick](https://arxiv.org/abs/1404.5997): five convolutions, three linear layers.
 
     Args:
         num_classes: outputs.
@@ -73,5 +73,5 @@ class AlexNet_Weights(WeightsEnum):
 
 @register_model(AlexNet_Weights)
 def alexnet(**kwargs: Any) -> AlexNet:
-    """AlexNet; further arguments are those of :class:`AlexNet`."""
+    """AlexNet; further arguments are those of `AlexNet`."""
     return AlexNet(**kwargs)

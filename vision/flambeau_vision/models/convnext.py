@@ -75,7 +75,7 @@ class CNBlockConfig:
 
 
 class ConvNeXt(nn.Module):
-    """`A ConvNet for the 2020s <https://arxiv.org/abs/2201.03545>`_.
+    """[A ConvNet for the 2020s](https://arxiv.org/abs/2201.03545).
 
     Args:
         block_setting: the stages.
@@ -159,23 +159,23 @@ class ConvNeXt_Large_Weights(WeightsEnum):
 
 @register_model(ConvNeXt_Tiny_Weights)
 def convnext_tiny(**kwargs: Any) -> ConvNeXt:
-    """The tiny ConvNeXt; further arguments are those of :class:`ConvNeXt`."""
+    """The tiny ConvNeXt; further arguments are those of `ConvNeXt`."""
     return _convnext(96, 9, 0.1, **kwargs)
 
 
 @register_model(ConvNeXt_Small_Weights)
 def convnext_small(**kwargs: Any) -> ConvNeXt:
-    """The small ConvNeXt; further arguments are those of :class:`ConvNeXt`."""
+    """The small ConvNeXt; further arguments are those of `ConvNeXt`."""
     return _convnext(96, 27, 0.4, **kwargs)
 
 
 @register_model(ConvNeXt_Base_Weights)
 def convnext_base(**kwargs: Any) -> ConvNeXt:
-    """The base ConvNeXt; further arguments are those of :class:`ConvNeXt`."""
+    """The base ConvNeXt; further arguments are those of `ConvNeXt`."""
     return _convnext(128, 27, 0.5, **kwargs)
 
 
 @register_model(ConvNeXt_Large_Weights)
 def convnext_large(**kwargs: Any) -> ConvNeXt:
-    """The large ConvNeXt; further arguments are those of :class:`ConvNeXt`."""
+    """The large ConvNeXt; further arguments are those of `ConvNeXt`."""
     return _convnext(192, 27, 0.5, **kwargs)

@@ -31,7 +31,7 @@ Tensor = torch.Tensor
 
 
 class _DenseLayer(nn.Module):
-    """``growth_rate`` new channels from all channels so far, by way of a narrow 1 x 1 convolution."""
+    """`growth_rate` new channels from all channels so far, by way of a narrow 1 x 1 convolution."""
 
     def __init__(
         self,
@@ -100,13 +100,13 @@ class _Transition(nn.Sequential):
 
 
 class DenseNet(nn.Module):
-    """`Densely Connected Convolutional Networks <https://arxiv.org/abs/1608.06993>`_.
+    """[Densely Connected Convolutional Networks](https://arxiv.org/abs/1608.06993).
 
     Args:
         growth_rate: channels that each layer adds.
         block_config: layers in each block.
         num_init_features: channels of the first convolution.
-        bn_size: width of the narrow convolutions, times ``growth_rate``.
+        bn_size: width of the narrow convolutions, times `growth_rate`.
         drop_rate: dropout after each layer.
         num_classes: outputs.
         memory_efficient: compute again in backward what could have been kept.
@@ -189,23 +189,23 @@ class DenseNet201_Weights(WeightsEnum):
 
 @register_model(DenseNet121_Weights)
 def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet of 121 layers; further arguments are those of :class:`DenseNet`."""
+    """DenseNet of 121 layers; further arguments are those of `DenseNet`."""
     return DenseNet(32, (6, 12, 24, 16), 64, **kwargs)
 
 
 @register_model(DenseNet161_Weights)
 def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet of 161 layers; further arguments are those of :class:`DenseNet`."""
+    """DenseNet of 161 layers; further arguments are those of `DenseNet`."""
     return DenseNet(48, (6, 12, 36, 24), 96, **kwargs)
 
 
 @register_model(DenseNet169_Weights)
 def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet of 169 layers; further arguments are those of :class:`DenseNet`."""
+    """DenseNet of 169 layers; further arguments are those of `DenseNet`."""
     return DenseNet(32, (6, 12, 32, 32), 64, **kwargs)
 
 
 @register_model(DenseNet201_Weights)
 def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet of 201 layers; further arguments are those of :class:`DenseNet`."""
+    """DenseNet of 201 layers; further arguments are those of `DenseNet`."""
     return DenseNet(32, (6, 12, 48, 32), 64, **kwargs)

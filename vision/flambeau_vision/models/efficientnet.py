@@ -120,7 +120,7 @@ class Stage:
 
 
 class EfficientNet(nn.Module):
-    """`Rethinking Model Scaling <https://arxiv.org/abs/1905.11946>`_ and `v2 <https://arxiv.org/abs/2104.00298>`_.
+    """[Rethinking Model Scaling](https://arxiv.org/abs/1905.11946) and [v2](https://arxiv.org/abs/2104.00298).
 
     Args:
         inverted_residual_setting: the stages.
@@ -307,65 +307,65 @@ class EfficientNet_V2_L_Weights(WeightsEnum):
 
 @register_model(EfficientNet_B0_Weights)
 def efficientnet_b0(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B0; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B0; further arguments are those of `EfficientNet`."""
     return _b(1.0, 1.0, 0.2, **kwargs)
 
 
 @register_model(EfficientNet_B1_Weights)
 def efficientnet_b1(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B1; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B1; further arguments are those of `EfficientNet`."""
     return _b(1.0, 1.1, 0.2, **kwargs)
 
 
 @register_model(EfficientNet_B2_Weights)
 def efficientnet_b2(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B2; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B2; further arguments are those of `EfficientNet`."""
     return _b(1.1, 1.2, 0.3, **kwargs)
 
 
 @register_model(EfficientNet_B3_Weights)
 def efficientnet_b3(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B3; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B3; further arguments are those of `EfficientNet`."""
     return _b(1.2, 1.4, 0.3, **kwargs)
 
 
 @register_model(EfficientNet_B4_Weights)
 def efficientnet_b4(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B4; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B4; further arguments are those of `EfficientNet`."""
     return _b(1.4, 1.8, 0.4, **kwargs)
 
 
 @register_model(EfficientNet_B5_Weights)
 def efficientnet_b5(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B5; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B5; further arguments are those of `EfficientNet`."""
     return _large_b(1.6, 2.2, 0.4, **kwargs)
 
 
 @register_model(EfficientNet_B6_Weights)
 def efficientnet_b6(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B6; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B6; further arguments are those of `EfficientNet`."""
     return _large_b(1.8, 2.6, 0.5, **kwargs)
 
 
 @register_model(EfficientNet_B7_Weights)
 def efficientnet_b7(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B7; further arguments are those of :class:`EfficientNet`."""
+    """EfficientNet B7; further arguments are those of `EfficientNet`."""
     return _large_b(2.0, 3.1, 0.5, **kwargs)
 
 
 @register_model(EfficientNet_V2_S_Weights)
 def efficientnet_v2_s(**kwargs: Any) -> EfficientNet:
-    """The small EfficientNet v2; further arguments are those of :class:`EfficientNet`."""
+    """The small EfficientNet v2; further arguments are those of `EfficientNet`."""
     return _v2(_V2_S, 0.2, **kwargs)
 
 
 @register_model(EfficientNet_V2_M_Weights)
 def efficientnet_v2_m(**kwargs: Any) -> EfficientNet:
-    """The middle EfficientNet v2; further arguments are those of :class:`EfficientNet`."""
+    """The middle EfficientNet v2; further arguments are those of `EfficientNet`."""
     return _v2(_V2_M, 0.3, **kwargs)
 
 
 @register_model(EfficientNet_V2_L_Weights)
 def efficientnet_v2_l(**kwargs: Any) -> EfficientNet:
-    """The large EfficientNet v2; further arguments are those of :class:`EfficientNet`."""
+    """The large EfficientNet v2; further arguments are those of `EfficientNet`."""
     return _v2(_V2_L, 0.4, **kwargs)

@@ -96,11 +96,11 @@ class InceptionAux(nn.Module):
 
 
 class GoogLeNet(nn.Module):
-    """`Going Deeper with Convolutions <https://arxiv.org/abs/1409.4842>`_.
+    """[Going Deeper with Convolutions](https://arxiv.org/abs/1409.4842).
 
     Args:
         num_classes: outputs.
-        aux_logits: have two auxiliary classifiers; in training the result is then a :class:`GoogLeNetOutputs`.
+        aux_logits: have two auxiliary classifiers; in training the result is then a `GoogLeNetOutputs`.
         transform_input: shift the colours to what weights from TensorFlow expect.
         init_weights: initialize by truncated normal distributions (the default).
         blocks: classes to use for convolutions, inception blocks and auxiliary classifiers.
@@ -178,7 +178,7 @@ class GoogLeNet_Weights(WeightsEnum):
 
 @register_model(GoogLeNet_Weights, loads=True)
 def googlenet(*, weights: GoogLeNet_Weights | None, progress: bool, **kwargs: Any) -> GoogLeNet:
-    """GoogLeNet; further arguments are those of :class:`GoogLeNet`. With weights there are no auxiliary classifiers."""
+    """GoogLeNet; further arguments are those of `GoogLeNet`. With weights there are no auxiliary classifiers."""
     if weights is None:
         return GoogLeNet(**kwargs)
     keep_aux = kwargs.get("aux_logits", False)

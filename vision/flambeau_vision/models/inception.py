@@ -165,11 +165,11 @@ class InceptionAux(nn.Module):
 
 
 class Inception3(nn.Module):
-    """`Rethinking the Inception Architecture <https://arxiv.org/abs/1512.00567>`_, for images of 299 x 299.
+    """[Rethinking the Inception Architecture](https://arxiv.org/abs/1512.00567), for images of 299 x 299.
 
     Args:
         num_classes: outputs.
-        aux_logits: have an auxiliary classifier; in training the result is then an :class:`InceptionOutputs`.
+        aux_logits: have an auxiliary classifier; in training the result is then an `InceptionOutputs`.
         transform_input: shift the colours to what weights from TensorFlow expect.
         inception_blocks: classes to use for convolutions, the blocks A to E and the auxiliary classifier.
         init_weights: initialize by truncated normal distributions (the default).
@@ -245,7 +245,7 @@ class Inception_V3_Weights(WeightsEnum):
 
 @register_model(Inception_V3_Weights, loads=True)
 def inception_v3(*, weights: Inception_V3_Weights | None, progress: bool, **kwargs: Any) -> Inception3:
-    """Inception v3; further arguments are those of :class:`Inception3`. Input has at least 75 x 75 pixels."""
+    """Inception v3; further arguments are those of `Inception3`. Input has at least 75 x 75 pixels."""
     if weights is None:
         return Inception3(**kwargs)
     keep_aux = kwargs.get("aux_logits", True)

@@ -70,7 +70,7 @@ def _stack(
 
 
 class MNASNet(nn.Module):
-    """`Platform-Aware Neural Architecture Search <https://arxiv.org/abs/1807.11626>`_.
+    """[Platform-Aware Neural Architecture Search](https://arxiv.org/abs/1807.11626).
 
     Args:
         alpha: factor of all channels.
@@ -78,7 +78,7 @@ class MNASNet(nn.Module):
         dropout: probability, before the last layer.
 
     Raises:
-        ValueError: if ``alpha`` is not positive.
+        ValueError: if `alpha` is not positive.
     """
 
     def __init__(self, alpha: float, num_classes: int = 1000, dropout: float = 0.2) -> None:
@@ -147,23 +147,23 @@ class MNASNet1_3_Weights(WeightsEnum):
 
 @register_model(MNASNet0_5_Weights)
 def mnasnet0_5(**kwargs: Any) -> MNASNet:
-    """MNASNet of half the width; further arguments are those of :class:`MNASNet`."""
+    """MNASNet of half the width; further arguments are those of `MNASNet`."""
     return MNASNet(0.5, **kwargs)
 
 
 @register_model(MNASNet0_75_Weights)
 def mnasnet0_75(**kwargs: Any) -> MNASNet:
-    """MNASNet of three quarters of the width; further arguments are those of :class:`MNASNet`."""
+    """MNASNet of three quarters of the width; further arguments are those of `MNASNet`."""
     return MNASNet(0.75, **kwargs)
 
 
 @register_model(MNASNet1_0_Weights)
 def mnasnet1_0(**kwargs: Any) -> MNASNet:
-    """MNASNet; further arguments are those of :class:`MNASNet`."""
+    """MNASNet; further arguments are those of `MNASNet`."""
     return MNASNet(1.0, **kwargs)
 
 
 @register_model(MNASNet1_3_Weights)
 def mnasnet1_3(**kwargs: Any) -> MNASNet:
-    """MNASNet of 1.3 times the width; further arguments are those of :class:`MNASNet`."""
+    """MNASNet of 1.3 times the width; further arguments are those of `MNASNet`."""
     return MNASNet(1.3, **kwargs)

@@ -60,7 +60,7 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV2(nn.Module):
-    """`Inverted Residuals and Linear Bottlenecks <https://arxiv.org/abs/1801.04381>`_.
+    """[Inverted Residuals and Linear Bottlenecks](https://arxiv.org/abs/1801.04381).
 
     Args:
         num_classes: outputs.
@@ -120,5 +120,5 @@ class MobileNet_V2_Weights(WeightsEnum):
 
 @register_model(MobileNet_V2_Weights)
 def mobilenet_v2(**kwargs: Any) -> MobileNetV2:
-    """MobileNet v2; further arguments are those of :class:`MobileNetV2`."""
+    """MobileNet v2; further arguments are those of `MobileNetV2`."""
     return MobileNetV2(**kwargs)

@@ -27,7 +27,7 @@ Layer = Callable[..., nn.Module]
 
 
 class InvertedResidualConfig:
-    """What one block is like; channels are multiplied by ``width_mult``."""
+    """What one block is like; channels are multiplied by `width_mult`."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """`Searching for MobileNetV3 <https://arxiv.org/abs/1905.02244>`_.
+    """[Searching for MobileNetV3](https://arxiv.org/abs/1905.02244).
 
     Args:
         inverted_residual_setting: what each block is like.
@@ -204,9 +204,9 @@ class MobileNet_V3_Small_Weights(WeightsEnum):
 
 @register_model(MobileNet_V3_Large_Weights)
 def mobilenet_v3_large(**kwargs: Any) -> MobileNetV3:
-    """The large MobileNet v3; further arguments are those of :class:`MobileNetV3`.
+    """The large MobileNet v3; further arguments are those of `MobileNetV3`.
 
-    Besides, ``width_mult`` multiplies all channels, ``reduced_tail`` halves those of the last blocks and ``dilated``
+    Besides, `width_mult` multiplies all channels, `reduced_tail` halves those of the last blocks and `dilated`
     keeps their resolution.
     """
     return _mobilenet_v3("large", **kwargs)
@@ -214,5 +214,5 @@ def mobilenet_v3_large(**kwargs: Any) -> MobileNetV3:
 
 @register_model(MobileNet_V3_Small_Weights)
 def mobilenet_v3_small(**kwargs: Any) -> MobileNetV3:
-    """The small MobileNet v3; arguments as for :func:`mobilenet_v3_large`."""
+    """The small MobileNet v3; arguments as for `mobilenet_v3_large`."""
     return _mobilenet_v3("small", **kwargs)

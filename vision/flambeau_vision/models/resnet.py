@@ -125,10 +125,10 @@ class Bottleneck(nn.Module):
 
 
 class ResNet(nn.Module):
-    """`Deep Residual Learning <https://arxiv.org/abs/1512.03385>`_.
+    """[Deep Residual Learning](https://arxiv.org/abs/1512.03385).
 
     Args:
-        block: :class:`BasicBlock` or :class:`Bottleneck`.
+        block: `BasicBlock` or `Bottleneck`.
         layers: blocks in each of the four stages.
         num_classes: outputs.
         zero_init_residual: start with blocks that do nothing.
@@ -276,31 +276,31 @@ class Wide_ResNet101_2_Weights(WeightsEnum):
 
 @register_model(ResNet18_Weights)
 def resnet18(**kwargs: Any) -> ResNet:
-    """ResNet of 18 layers; further arguments are those of :class:`ResNet`."""
+    """ResNet of 18 layers; further arguments are those of `ResNet`."""
     return ResNet(BasicBlock, [2, 2, 2, 2], **kwargs)
 
 
 @register_model(ResNet34_Weights)
 def resnet34(**kwargs: Any) -> ResNet:
-    """ResNet of 34 layers; further arguments are those of :class:`ResNet`."""
+    """ResNet of 34 layers; further arguments are those of `ResNet`."""
     return ResNet(BasicBlock, [3, 4, 6, 3], **kwargs)
 
 
 @register_model(ResNet50_Weights)
 def resnet50(**kwargs: Any) -> ResNet:
-    """ResNet of 50 layers; further arguments are those of :class:`ResNet`."""
+    """ResNet of 50 layers; further arguments are those of `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 6, 3], **kwargs)
 
 
 @register_model(ResNet101_Weights)
 def resnet101(**kwargs: Any) -> ResNet:
-    """ResNet of 101 layers; further arguments are those of :class:`ResNet`."""
+    """ResNet of 101 layers; further arguments are those of `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **kwargs)
 
 
 @register_model(ResNet152_Weights)
 def resnet152(**kwargs: Any) -> ResNet:
-    """ResNet of 152 layers; further arguments are those of :class:`ResNet`."""
+    """ResNet of 152 layers; further arguments are those of `ResNet`."""
     return ResNet(Bottleneck, [3, 8, 36, 3], **kwargs)
 
 

@@ -71,7 +71,7 @@ class InvertedResidual(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """`Practical Guidelines for Efficient CNN Architecture Design <https://arxiv.org/abs/1807.11164>`_.
+    """[Practical Guidelines for Efficient CNN Architecture Design](https://arxiv.org/abs/1807.11164).
 
     Args:
         stages_repeats: blocks in each of the three stages.
@@ -137,23 +137,23 @@ class ShuffleNet_V2_X2_0_Weights(WeightsEnum):
 
 @register_model(ShuffleNet_V2_X0_5_Weights)
 def shufflenet_v2_x0_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 of half the width; further arguments are those of :class:`ShuffleNetV2`."""
+    """ShuffleNet v2 of half the width; further arguments are those of `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 48, 96, 192, 1024], **kwargs)
 
 
 @register_model(ShuffleNet_V2_X1_0_Weights)
 def shufflenet_v2_x1_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2; further arguments are those of :class:`ShuffleNetV2`."""
+    """ShuffleNet v2; further arguments are those of `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 116, 232, 464, 1024], **kwargs)
 
 
 @register_model(ShuffleNet_V2_X1_5_Weights)
 def shufflenet_v2_x1_5(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 of one and a half times the width; further arguments are those of :class:`ShuffleNetV2`."""
+    """ShuffleNet v2 of one and a half times the width; further arguments are those of `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 176, 352, 704, 1024], **kwargs)
 
 
 @register_model(ShuffleNet_V2_X2_0_Weights)
 def shufflenet_v2_x2_0(**kwargs: Any) -> ShuffleNetV2:
-    """ShuffleNet v2 of twice the width; further arguments are those of :class:`ShuffleNetV2`."""
+    """ShuffleNet v2 of twice the width; further arguments are those of `ShuffleNetV2`."""
     return ShuffleNetV2([4, 8, 4], [24, 244, 488, 976, 2048], **kwargs)

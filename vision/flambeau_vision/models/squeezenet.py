@@ -77,10 +77,10 @@ def _features_1_1() -> nn.Sequential:
 
 
 class SqueezeNet(nn.Module):
-    """`SqueezeNet <https://arxiv.org/abs/1602.07360>`_.
+    """[SqueezeNet](https://arxiv.org/abs/1602.07360).
 
     Args:
-        version: ``"1_0"`` or ``"1_1"``, which takes less than half the work.
+        version: `"1_0"` or `"1_1"`, which takes less than half the work.
         num_classes: outputs.
         dropout: probability, before the last convolution.
 
@@ -122,11 +122,11 @@ class SqueezeNet1_1_Weights(WeightsEnum):
 
 @register_model(SqueezeNet1_0_Weights)
 def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.0; further arguments are those of :class:`SqueezeNet`."""
+    """SqueezeNet 1.0; further arguments are those of `SqueezeNet`."""
     return SqueezeNet("1_0", **kwargs)
 
 
 @register_model(SqueezeNet1_1_Weights)
 def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.1; further arguments are those of :class:`SqueezeNet`."""
+    """SqueezeNet 1.1; further arguments are those of `SqueezeNet`."""
     return SqueezeNet("1_1", **kwargs)

@@ -41,7 +41,7 @@ _LAYERS = {
 
 
 def make_layers(cfg: list[int | str], batch_norm: bool = False) -> nn.Sequential:
-    """Convolutions of these channels, with poolings where ``cfg`` says "M"."""
+    """Convolutions of these channels, with poolings where `cfg` says "M"."""
     layers: list[nn.Module] = []
     channels = 3
     for entry in cfg:
@@ -57,7 +57,7 @@ def make_layers(cfg: list[int | str], batch_norm: bool = False) -> nn.Sequential
 
 
 class VGG(nn.Module):
-    """`Very Deep Convolutional Networks <https://arxiv.org/abs/1409.1556>`_.
+    """[Very Deep Convolutional Networks](https://arxiv.org/abs/1409.1556).
 
     Args:
         features: the convolutions.
@@ -159,47 +159,47 @@ class VGG19_BN_Weights(WeightsEnum):
 
 @register_model(VGG11_Weights)
 def vgg11(**kwargs: Any) -> VGG:
-    """VGG of 11 layers; further arguments are those of :class:`VGG`."""
+    """VGG of 11 layers; further arguments are those of `VGG`."""
     return _vgg(11, False, **kwargs)
 
 
 @register_model(VGG11_BN_Weights)
 def vgg11_bn(**kwargs: Any) -> VGG:
-    """VGG of 11 layers with batch normalization; further arguments are those of :class:`VGG`."""
+    """VGG of 11 layers with batch normalization; further arguments are those of `VGG`."""
     return _vgg(11, True, **kwargs)
 
 
 @register_model(VGG13_Weights)
 def vgg13(**kwargs: Any) -> VGG:
-    """VGG of 13 layers; further arguments are those of :class:`VGG`."""
+    """VGG of 13 layers; further arguments are those of `VGG`."""
     return _vgg(13, False, **kwargs)
 
 
 @register_model(VGG13_BN_Weights)
 def vgg13_bn(**kwargs: Any) -> VGG:
-    """VGG of 13 layers with batch normalization; further arguments are those of :class:`VGG`."""
+    """VGG of 13 layers with batch normalization; further arguments are those of `VGG`."""
     return _vgg(13, True, **kwargs)
 
 
 @register_model(VGG16_Weights)
 def vgg16(**kwargs: Any) -> VGG:
-    """VGG of 16 layers; further arguments are those of :class:`VGG`."""
+    """VGG of 16 layers; further arguments are those of `VGG`."""
     return _vgg(16, False, **kwargs)
 
 
 @register_model(VGG16_BN_Weights)
 def vgg16_bn(**kwargs: Any) -> VGG:
-    """VGG of 16 layers with batch normalization; further arguments are those of :class:`VGG`."""
+    """VGG of 16 layers with batch normalization; further arguments are those of `VGG`."""
     return _vgg(16, True, **kwargs)
 
 
 @register_model(VGG19_Weights)
 def vgg19(**kwargs: Any) -> VGG:
-    """VGG of 19 layers; further arguments are those of :class:`VGG`."""
+    """VGG of 19 layers; further arguments are those of `VGG`."""
     return _vgg(19, False, **kwargs)
 
 
 @register_model(VGG19_BN_Weights)
 def vgg19_bn(**kwargs: Any) -> VGG:
-    """VGG of 19 layers with batch normalization; further arguments are those of :class:`VGG`."""
+    """VGG of 19 layers with batch normalization; further arguments are those of `VGG`."""
     return _vgg(19, True, **kwargs)

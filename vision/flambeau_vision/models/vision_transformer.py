@@ -113,7 +113,7 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """`An Image is Worth 16x16 Words <https://arxiv.org/abs/2010.11929>`_.
+    """[An Image is Worth 16x16 Words](https://arxiv.org/abs/2010.11929).
 
     Args:
         image_size: side of the images.
@@ -176,7 +176,7 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.heads.head.bias)
 
     def _tokens(self, x: Tensor) -> Tensor:
-        """The patches as tokens, row by row: ``(N, patches, hidden_dim)``."""
+        """The patches as tokens, row by row: `(N, patches, hidden_dim)`."""
         height, width = x.shape[-2:]
         if height != self.image_size:
             raise ValueError(f"Wrong image height! Expected {self.image_size} but got {height}!")
@@ -246,31 +246,31 @@ def _vit(
 
 @register_model(ViT_B_16_Weights, loads=True)
 def vit_b_16(**kwargs: Any) -> VisionTransformer:
-    """The base transformer on patches of 16 x 16; further arguments are those of :class:`VisionTransformer`."""
+    """The base transformer on patches of 16 x 16; further arguments are those of `VisionTransformer`."""
     return _vit((16, 12, 12, 768, 3072), **kwargs)
 
 
 @register_model(ViT_B_32_Weights, loads=True)
 def vit_b_32(**kwargs: Any) -> VisionTransformer:
-    """The base transformer on patches of 32 x 32; further arguments are those of :class:`VisionTransformer`."""
+    """The base transformer on patches of 32 x 32; further arguments are those of `VisionTransformer`."""
     return _vit((32, 12, 12, 768, 3072), **kwargs)
 
 
 @register_model(ViT_L_16_Weights, loads=True)
 def vit_l_16(**kwargs: Any) -> VisionTransformer:
-    """The large transformer on patches of 16 x 16; further arguments are those of :class:`VisionTransformer`."""
+    """The large transformer on patches of 16 x 16; further arguments are those of `VisionTransformer`."""
     return _vit((16, 24, 16, 1024, 4096), **kwargs)
 
 
 @register_model(ViT_L_32_Weights, loads=True)
 def vit_l_32(**kwargs: Any) -> VisionTransformer:
-    """The large transformer on patches of 32 x 32; further arguments are those of :class:`VisionTransformer`."""
+    """The large transformer on patches of 32 x 32; further arguments are those of `VisionTransformer`."""
     return _vit((32, 24, 16, 1024, 4096), **kwargs)
 
 
 @register_model(ViT_H_14_Weights, loads=True)
 def vit_h_14(**kwargs: Any) -> VisionTransformer:
-    """The huge transformer on patches of 14 x 14; further arguments are those of :class:`VisionTransformer`."""
+    """The huge transformer on patches of 14 x 14; further arguments are those of `VisionTransformer`."""
     return _vit((14, 32, 16, 1280, 5120), **kwargs)
 
 

@@ -1,4 +1,4 @@
-"""Boxes: conversion, overlap, suppression. Unless said otherwise a box is ``(x1, y1, x2, y2)``, left, top, right, bottom."""
+"""Boxes: conversion, overlap, suppression. Unless said otherwise a box is `(x1, y1, x2, y2)`, left, top, right, bottom."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def _wide(boxes: Tensor) -> Tensor:
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Boxes from one format to another: ``xyxy``, ``xywh`` (left, top, width, height) or ``cxcywh`` (centre, size).
+    """Boxes from one format to another: `xyxy`, `xywh` (left, top, width, height) or `cxcywh` (centre, size).
 
     Args:
-        boxes: shape ``(..., 4)``.
+        boxes: shape `(..., 4)`.
         in_fmt: the format they are in.
         out_fmt: the format to convert to.
 
@@ -70,7 +70,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
 
 def box_area(boxes: Tensor) -> Tensor:
-    """The areas of boxes of shape ``(N, 4)``."""
+    """The areas of boxes of shape `(N, 4)`."""
     x1, y1, x2, y2 = _wide(boxes).unbind(-1)
     return (x2 - x1) * (y2 - y1)
 
@@ -135,11 +135,11 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     """Intersection over union of each pair.
 
     Args:
-        boxes1: shape ``(N, 4)``.
-        boxes2: shape ``(M, 4)``.
+        boxes1: shape `(N, 4)`.
+        boxes2: shape `(M, 4)`.
 
     Returns:
-        Shape ``(N, M)``, values from 0 to 1.
+        Shape `(N, M)`, values from 0 to 1.
 
     Example::
 
@@ -153,17 +153,17 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """IoU less the share of the common hull that neither covers: `GIoU <https://giou.stanford.edu>`_, in (-1, 1]."""
+    """IoU less the share of the common hull that neither covers: [GIoU](https://giou.stanford.edu), in (-1, 1]."""
     return giou(*_pairs(boxes1, boxes2))
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """IoU less the distance of the centres: `DIoU <https://arxiv.org/abs/1911.08287>`_."""
+    """IoU less the distance of the centres: [DIoU](https://arxiv.org/abs/1911.08287)."""
     return diou(*_pairs(boxes1, boxes2), eps)
 
 
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """:func:`distance_box_iou` less the difference of the shapes: `CIoU <https://arxiv.org/abs/1911.08287>`_."""
+    """`distance_box_iou` less the difference of the shapes: [CIoU](https://arxiv.org/abs/1911.08287)."""
     return ciou(*_pairs(boxes1, boxes2), eps)
 
 
@@ -171,12 +171,12 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Non-maximum suppression: drop each box that overlaps one of higher score by more than the threshold.
 
     Args:
-        boxes: shape ``(N, 4)``.
-        scores: shape ``(N,)``.
+        boxes: shape `(N, 4)`.
+        scores: shape `(N,)`.
         iou_threshold: largest overlap to keep.
 
     Returns:
-        ``int64`` indices of the boxes that are kept, by falling score.
+        `int64` indices of the boxes that are kept, by falling score.
 
     Example::
 
@@ -202,7 +202,7 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
-    """:func:`nms` for each category by itself; ``idxs`` of shape ``(N,)`` are the categories."""
+    """`nms` for each category by itself; `idxs` of shape `(N,)` are the categories."""
     if boxes.numel() == 0:
         return torch.empty(0, dtype=torch.int64, device=boxes.device)
     # Moved far apart, boxes of different categories do not overlap.
@@ -211,20 +211,20 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
-    """Indices of the boxes with both sides at least ``min_size``."""
+    """Indices of the boxes with both sides at least `min_size`."""
     wide, high = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return torch.where((wide >= min_size) & (high >= min_size))[0]
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """Boxes of shape ``(..., 4)`` cut off at the border of an image of ``size`` (height, width)."""
+    """Boxes of shape `(..., 4)` cut off at the border of an image of `size` (height, width)."""
     height, width = size
     x, y = boxes[..., 0::2].clamp(min=0, max=width), boxes[..., 1::2].clamp(min=0, max=height)
     return torch.stack((x, y), dim=-1).reshape(boxes.shape)
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
-    """The smallest box around each mask of shape ``(N, H, W)``, as floats of shape ``(N, 4)``."""
+    """The smallest box around each mask of shape `(N, H, W)`, as floats of shape `(N, 4)`."""
     if masks.numel() == 0:
         return torch.zeros((0, 4), device=masks.device, dtype=torch.float)
     boxes = []

@@ -30,26 +30,26 @@ def deform_conv2d(
     dilation: Pair = (1, 1),
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Convolution where each point of the kernel is moved by ``offset`` and weighted by ``mask``.
+    """Convolution where each point of the kernel is moved by `offset` and weighted by `mask`.
 
-    From `Deformable Convolutional Networks <https://arxiv.org/abs/1703.06211>`_, and with ``mask``
-    `v2 <https://arxiv.org/abs/1811.11168>`_.
+    From [Deformable Convolutional Networks](https://arxiv.org/abs/1703.06211), and with `mask`
+    [v2](https://arxiv.org/abs/1811.11168).
 
     Args:
-        input: shape ``(N, C, H, W)``.
-        offset: shape ``(N, 2 * G * kh * kw, OH, OW)``: ``(y, x)`` for each point, for each of ``G`` groups of channels.
-        weight: shape ``(O, C // groups, kh, kw)``.
-        bias: shape ``(O,)``.
+        input: shape `(N, C, H, W)`.
+        offset: shape `(N, 2 * G * kh * kw, OH, OW)`: `(y, x)` for each point, for each of `G` groups of channels.
+        weight: shape `(O, C // groups, kh, kw)`.
+        bias: shape `(O,)`.
         stride: steps between places.
         padding: zeros around the input.
         dilation: distance between points.
-        mask: shape ``(N, G * kh * kw, OH, OW)``.
+        mask: shape `(N, G * kh * kw, OH, OW)`.
 
     Returns:
-        Shape ``(N, O, OH, OW)``.
+        Shape `(N, O, OH, OW)`.
 
     Raises:
-        RuntimeError: if the channels of ``offset`` do not fit the kernel.
+        RuntimeError: if the channels of `offset` do not fit the kernel.
     """
     batch, channels, height, width = input.shape
     out_channels, group_channels, kernel_height, kernel_width = weight.shape
@@ -80,7 +80,7 @@ def deform_conv2d(
 def _kernel_places(
     weight: Tensor, size: tuple[int, int], stride: tuple, padding: tuple, dilation: tuple
 ) -> Tensor:
-    """Where the unmoved points of the kernel lie in the input: ``(kh * kw, 2, OH, OW)``."""
+    """Where the unmoved points of the kernel lie in the input: `(kh * kw, 2, OH, OW)`."""
     axes = []
     for axis in (0, 1):
         point = (
@@ -97,13 +97,13 @@ def _kernel_places(
 
 
 def _normalized(places: Tensor, height: int, width: int) -> Tensor:
-    """``(y, x)`` in pixels, at dimension 2, as ``(x, y)`` from -1 to 1, last."""
+    """`(y, x)` in pixels, at dimension 2, as `(x, y)` from -1 to 1, last."""
     y, x = places.unbind(2)
     return torch.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], dim=-1)
 
 
 class DeformConv2d(nn.Module):
-    """:func:`deform_conv2d` as a module, with weights of its own; offsets and mask are given to ``forward``."""
+    """`deform_conv2d` as a module, with weights of its own; offsets and mask are given to `forward`."""
 
     def __init__(
         self,

@@ -25,14 +25,14 @@ def _check_probability(p: float) -> None:
 
 
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
-    """Zero the input with probability ``p``, and scale it up otherwise.
+    """Zero the input with probability `p`, and scale it up otherwise.
 
-    From `Deep Networks with Stochastic Depth <https://arxiv.org/abs/1603.09382>`_.
+    From [Deep Networks with Stochastic Depth](https://arxiv.org/abs/1603.09382).
 
     Args:
-        input: shape ``(N, ...)``.
+        input: shape `(N, ...)`.
         p: probability.
-        mode: ``batch``, all samples together, or ``row``, each sample by itself.
+        mode: `batch`, all samples together, or `row`, each sample by itself.
         training: do nothing unless true.
     """
     _check_probability(p)
@@ -50,7 +50,7 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
 
 
 class StochasticDepth(nn.Module):
-    """:func:`stochastic_depth` as a module."""
+    """`stochastic_depth` as a module."""
 
     def __init__(self, p: float, mode: str) -> None:
         super().__init__()
@@ -90,13 +90,13 @@ def _drop_block(
 def drop_block2d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
 ) -> Tensor:
-    """Zero square blocks of features: `DropBlock <https://arxiv.org/abs/1810.12890>`_.
+    """Zero square blocks of features: [DropBlock](https://arxiv.org/abs/1810.12890).
 
     Args:
-        input: shape ``(N, C, H, W)``.
+        input: shape `(N, C, H, W)`.
         p: share of the features to drop.
         block_size: side of the blocks.
-        inplace: write into ``input``.
+        inplace: write into `input`.
         eps: keeps the scale finite.
         training: do nothing unless true.
     """
@@ -108,14 +108,14 @@ def drop_block2d(
 def drop_block3d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
 ) -> Tensor:
-    """:func:`drop_block2d` for inputs of shape ``(N, C, D, H, W)``."""
+    """`drop_block2d` for inputs of shape `(N, C, D, H, W)`."""
     if input.ndim != 5:
         raise ValueError(f"input should be 5 dimensional. Got {input.ndim} dimensions.")
     return _drop_block(input, p, block_size, inplace, eps, training)
 
 
 class DropBlock2d(nn.Module):
-    """:func:`drop_block2d` as a module."""
+    """`drop_block2d` as a module."""
 
     def __init__(self, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class DropBlock2d(nn.Module):
 
 
 class DropBlock3d(DropBlock2d):
-    """:func:`drop_block3d` as a module."""
+    """`drop_block3d` as a module."""
 
     def forward(self, input: Tensor) -> Tensor:
         return drop_block3d(input, self.p, self.block_size, self.inplace, self.eps, self.training)

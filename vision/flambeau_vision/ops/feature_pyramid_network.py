@@ -36,7 +36,7 @@ class LastLevelMaxPool(ExtraFPNBlock):
 
 
 class LastLevelP6P7(ExtraFPNBlock):
-    """Two more levels, by convolutions, as in `RetinaNet <https://arxiv.org/abs/1708.02002>`_."""
+    """Two more levels, by convolutions, as in [RetinaNet](https://arxiv.org/abs/1708.02002)."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class LastLevelP6P7(ExtraFPNBlock):
 
 
 class FeaturePyramidNetwork(nn.Module):
-    """Coarse features added to fine ones, level by level: `FPN <https://arxiv.org/abs/1612.03144>`_.
+    """Coarse features added to fine ones, level by level: [FPN](https://arxiv.org/abs/1612.03144).
 
     Args:
         in_channels_list: channels of each level, fine to coarse.
@@ -99,7 +99,7 @@ class FeaturePyramidNetwork(nn.Module):
                         state_dict[new] = state_dict.pop(old)
 
     def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
-        """From features by name, fine to coarse, to as many by the same names, all of ``out_channels``."""
+        """From features by name, fine to coarse, to as many by the same names, all of `out_channels`."""
         names, features = list(x), list(x.values())
         above = self.inner_blocks[-1](features[-1])
         results = [self.layer_blocks[-1](above)]

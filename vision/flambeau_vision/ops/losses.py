@@ -34,14 +34,14 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
 def sigmoid_focal_loss(
     inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
 ) -> Tensor:
-    """Binary cross-entropy that counts hard examples more: `focal loss <https://arxiv.org/abs/1708.02002>`_.
+    """Binary cross-entropy that counts hard examples more: [focal loss](https://arxiv.org/abs/1708.02002).
 
     Args:
         inputs: logits of any shape.
         targets: 0 or 1, of the same shape, floating.
         alpha: weight of the positive class; negative for none.
         gamma: how much less easy examples count.
-        reduction: ``none``, ``mean`` or ``sum``.
+        reduction: `none`, `mean` or `sum`.
     """
     if not (0 <= alpha <= 1) and alpha != -1:
         raise ValueError(f"Invalid alpha value: {alpha}. alpha must be in the range [0,1] or -1 for ignore.")
@@ -57,19 +57,19 @@ def sigmoid_focal_loss(
 def generalized_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the GIoU of corresponding boxes of shape ``(N, 4)``."""
+    """1 less the GIoU of corresponding boxes of shape `(N, 4)`."""
     return _reduce(1 - giou(boxes1, boxes2, eps), reduction)
 
 
 def distance_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the DIoU of corresponding boxes of shape ``(N, 4)``."""
+    """1 less the DIoU of corresponding boxes of shape `(N, 4)`."""
     return _reduce(1 - diou(boxes1, boxes2, eps, eps), reduction)
 
 
 def complete_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the CIoU of corresponding boxes of shape ``(N, 4)``."""
+    """1 less the CIoU of corresponding boxes of shape `(N, 4)`."""
     return _reduce(1 - ciou(boxes1, boxes2, eps, eps), reduction)

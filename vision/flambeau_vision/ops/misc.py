@@ -87,17 +87,17 @@ class _ConvNormActivation(nn.Sequential):
 
 
 class Conv2dNormActivation(_ConvNormActivation):
-    """``Conv2d``, then ``norm_layer`` and ``activation_layer``.
+    """`Conv2d`, then `norm_layer` and `activation_layer`.
 
     Args:
         in_channels: channels of the input.
         out_channels: channels of the output.
-        kernel_size: as for ``Conv2d``, and so are stride, groups and dilation.
+        kernel_size: as for `Conv2d`, and so are stride, groups and dilation.
         stride: steps between places.
         padding: by default what keeps the size.
         groups: groups of channels.
-        norm_layer: made with ``out_channels``; or None.
-        activation_layer: made with ``inplace``; or None.
+        norm_layer: made with `out_channels`; or None.
+        activation_layer: made with `inplace`; or None.
         dilation: distance between points of the kernel.
         inplace: given to the activation, unless None.
         bias: whether the convolution has one; by default only without normalization.
@@ -132,7 +132,7 @@ class Conv2dNormActivation(_ConvNormActivation):
 
 
 class Conv3dNormActivation(_ConvNormActivation):
-    """``Conv3d``, then ``norm_layer`` and ``activation_layer``; arguments as for :class:`Conv2dNormActivation`."""
+    """`Conv3d`, then `norm_layer` and `activation_layer`; arguments as for `Conv2dNormActivation`."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Conv3dNormActivation(_ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Weight channels by what is in them all over the image: `SE blocks <https://arxiv.org/abs/1709.01507>`_.
+    """Weight channels by what is in them all over the image: [SE blocks](https://arxiv.org/abs/1709.01507).
 
     Args:
         input_channels: channels of the input.

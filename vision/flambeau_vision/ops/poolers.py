@@ -17,14 +17,14 @@ Tensor = torch.Tensor
 
 
 class MultiScaleRoIAlign(nn.Module):
-    """:func:`roi_align` on the level of a feature pyramid that fits the size of each box.
+    """`roi_align` on the level of a feature pyramid that fits the size of each box.
 
-    A box of ``canonical_scale`` pixels goes to level ``canonical_level``, one of twice the side to the next.
+    A box of `canonical_scale` pixels goes to level `canonical_level`, one of twice the side to the next.
 
     Args:
         featmap_names: the levels to use, fine to coarse.
-        output_size: bins, ``(height, width)``.
-        sampling_ratio: as for :func:`roi_align`.
+        output_size: bins, `(height, width)`.
+        sampling_ratio: as for `roi_align`.
         canonical_scale: side of a box, in pixels of the image.
         canonical_level: the level it goes to.
     """
@@ -55,7 +55,7 @@ class MultiScaleRoIAlign(nn.Module):
     def forward(
         self, x: dict[str, Tensor], boxes: list[Tensor], image_shapes: list[tuple[int, int]]
     ) -> Tensor:
-        """From features by name, boxes for each image and the sizes of the images, to ``(K, C, *output_size)``."""
+        """From features by name, boxes for each image and the sizes of the images, to `(K, C, *output_size)`."""
         features = [x[name] for name in x if name in self.featmap_names]
         height = max(shape[0] for shape in image_shapes)
         scales = [2.0 ** round(math.log2(feature.shape[-2] / height)) for feature in features]

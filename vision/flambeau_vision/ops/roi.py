@@ -1,7 +1,7 @@
 """Features of regions of interest, resampled to one size.
 
-Regions are boxes ``(x1, y1, x2, y2)`` given as one tensor of shape ``(K, 5)`` whose first column is the index of the
-image in the batch, or as a list with one tensor of shape ``(L, 4)`` for each image.
+Regions are boxes `(x1, y1, x2, y2)` given as one tensor of shape `(K, 5)` whose first column is the index of the
+image in the batch, or as a list with one tensor of shape `(L, 4)` for each image.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CHUNK = 64  # regions
 
 
 def _with_index(boxes: Tensor | Sequence[Tensor]) -> Tensor:
-    """Regions of shape ``(K, 5)``, the index of the image first."""
+    """Regions of shape `(K, 5)`, the index of the image first."""
     if isinstance(boxes, torch.Tensor):
         if boxes.ndim != 2 or boxes.shape[1] != 5:
             raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
@@ -47,10 +47,10 @@ def _pair(size: Size) -> tuple[int, int]:
 
 
 def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, sampling_ratio: int) -> Tensor:
-    """Along one axis, how much each of ``size`` pixels counts in each bin of each region: ``(K, bins, size)``.
+    """Along one axis, how much each of `size` pixels counts in each bin of each region: `(K, bins, size)`.
 
     A bin is the mean of points spread evenly over it, and a point mixes the two pixels beside it. Both are linear and
-    the axes are independent of each other, so that a resampled region is ``rows @ image @ columns``, these transposed.
+    the axes are independent of each other, so that a resampled region is `rows @ image @ columns`, these transposed.
     """
     bin_length = (length / bins)[:, None, None]
     if sampling_ratio > 0:
@@ -68,7 +68,7 @@ def _sample_weights(start: Tensor, length: Tensor, bins: int, size: int, samplin
 
 
 def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """``rows @ image @ columns`` for each region and its image, some regions at a time, to bound the memory."""
+    """`rows @ image @ columns` for each region and its image, some regions at a time, to bound the memory."""
     parts = []
     for first in range(0, len(regions), _CHUNK):
         chunk = slice(first, first + _CHUNK)
@@ -78,7 +78,7 @@ def _resample(input: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> 
 
 
 def _resample_bins(maps: Tensor, regions: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """The same where each bin has an image of its own: ``maps`` has shape ``(N, C, height, width, H, W)``."""
+    """The same where each bin has an image of its own: `maps` has shape `(N, C, height, width, H, W)`."""
     rows, columns = rows[:, None, :, None, None, :], columns[:, None, None, :, :, None]
     return _resample(maps, regions, rows, columns).flatten(-3)
 
@@ -91,18 +91,18 @@ def roi_align(
     sampling_ratio: int = -1,
     aligned: bool = False,
 ) -> Tensor:
-    """Average interpolated values in each bin of each region: from `Mask R-CNN <https://arxiv.org/abs/1703.06870>`_.
+    """Average interpolated values in each bin of each region: from [Mask R-CNN](https://arxiv.org/abs/1703.06870).
 
     Args:
-        input: features of shape ``(N, C, H, W)``.
+        input: features of shape `(N, C, H, W)`.
         boxes: the regions.
-        output_size: bins, ``(height, width)``.
-        spatial_scale: factor from box coordinates to pixels of ``input``.
+        output_size: bins, `(height, width)`.
+        spatial_scale: factor from box coordinates to pixels of `input`.
         sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
         aligned: shift boxes by half a pixel, so that pixel centres are where they should be.
 
     Returns:
-        Shape ``(K, C, *output_size)``.
+        Shape `(K, C, *output_size)`.
 
     Example::
 
@@ -133,17 +133,17 @@ def ps_roi_align(
     spatial_scale: float = 1.0,
     sampling_ratio: int = -1,
 ) -> Tensor:
-    """:func:`roi_align` where each bin has channels of its own: from `R-FCN <https://arxiv.org/abs/1605.06409>`_.
+    """`roi_align` where each bin has channels of its own: from [R-FCN](https://arxiv.org/abs/1605.06409).
 
     Args:
-        input: features of shape ``(N, C * height * width, H, W)``.
+        input: features of shape `(N, C * height * width, H, W)`.
         boxes: the regions.
-        output_size: bins, ``(height, width)``.
-        spatial_scale: factor from box coordinates to pixels of ``input``.
+        output_size: bins, `(height, width)`.
+        spatial_scale: factor from box coordinates to pixels of `input`.
         sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
 
     Returns:
-        Shape ``(K, C, height, width)``.
+        Shape `(K, C, height, width)`.
     """
     regions, (height, width) = _with_index(boxes), _pair(output_size)
     maps = _by_bin(input, height, width)
@@ -164,7 +164,7 @@ def _by_bin(input: Tensor, height: int, width: int) -> Tensor:
 
 
 def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
-    """Along one axis, the share of each of ``size`` pixels in the mean of each bin: ``(K, bins, size)``."""
+    """Along one axis, the share of each of `size` pixels in the mean of each bin: `(K, bins, size)`."""
     bin_length = (length / bins)[:, None]
     index = torch.arange(bins, dtype=start.dtype, device=start.device)
     low = (index * bin_length).floor() + start[:, None]
@@ -179,7 +179,7 @@ def ps_roi_pool(
 ) -> Tensor:
     """Average the pixels in each bin of each region, each bin from channels of its own.
 
-    From `R-FCN <https://arxiv.org/abs/1605.06409>`_; arguments as for :func:`ps_roi_align`.
+    From [R-FCN](https://arxiv.org/abs/1605.06409); arguments as for `ps_roi_align`.
     """
     regions, (height, width) = _with_index(boxes), _pair(output_size)
     maps = _by_bin(input, height, width)
@@ -194,16 +194,16 @@ def ps_roi_pool(
 def roi_pool(
     input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0
 ) -> Tensor:
-    """Take the largest value in each bin of each region: from `Fast R-CNN <https://arxiv.org/abs/1504.08083>`_.
+    """Take the largest value in each bin of each region: from [Fast R-CNN](https://arxiv.org/abs/1504.08083).
 
     Args:
-        input: features of shape ``(N, C, H, W)``.
+        input: features of shape `(N, C, H, W)`.
         boxes: the regions.
-        output_size: bins, ``(height, width)``.
-        spatial_scale: factor from box coordinates to pixels of ``input``.
+        output_size: bins, `(height, width)`.
+        spatial_scale: factor from box coordinates to pixels of `input`.
 
     Returns:
-        Shape ``(K, C, *output_size)``; zero where a bin lies outside.
+        Shape `(K, C, *output_size)`; zero where a bin lies outside.
     """
     regions, size = _with_index(boxes), _pair(output_size)
     if len(regions) == 0:
@@ -241,21 +241,21 @@ class _RoI(nn.Module):
 
 
 class RoIPool(_RoI):
-    """:func:`roi_pool` as a module."""
+    """`roi_pool` as a module."""
 
     def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
         return roi_pool(input, rois, self.output_size, self.spatial_scale)
 
 
 class PSRoIPool(_RoI):
-    """:func:`ps_roi_pool` as a module."""
+    """`ps_roi_pool` as a module."""
 
     def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
         return ps_roi_pool(input, rois, self.output_size, self.spatial_scale)
 
 
 class RoIAlign(_RoI):
-    """:func:`roi_align` as a module."""
+    """`roi_align` as a module."""
 
     def __init__(
         self, output_size: Size, spatial_scale: float, sampling_ratio: int, aligned: bool = False
@@ -269,7 +269,7 @@ class RoIAlign(_RoI):
 
 
 class PSRoIAlign(_RoI):
-    """:func:`ps_roi_align` as a module."""
+    """`ps_roi_align` as a module."""
 
     def __init__(self, output_size: Size, spatial_scale: float, sampling_ratio: int) -> None:
         super().__init__(output_size, spatial_scale)

@@ -1,6 +1,6 @@
-"""Transforms of images, for PIL images and tensors: classes here, functions in :mod:`.functional`.
+"""Transforms of images, for PIL images and tensors: classes here, functions in `.functional`.
 
-:mod:`.v2` has the same classes for whole samples: images with their boxes and masks.
+`.v2` has the same classes for whole samples: images with their boxes and masks.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ __all__ = ["MaybeTransform", "Transform", "channel_fill", "fill_for", "uniform"]
 class Transform(nn.Module):
     """A transform of images: first its parameters are drawn, then they are applied.
 
-    Subclasses define ``transform``, and ``make_params`` where something depends on chance or on the image. Kept apart,
+    Subclasses define `transform`, and `make_params` where something depends on chance or on the image. Kept apart,
     the same parameters can be applied to an image and to the boxes and masks that belong to it.
     """
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        """The parameters for one application; ``flat_inputs`` are what it will be applied to."""
+        """The parameters for one application; `flat_inputs` are what it will be applied to."""
         return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -36,7 +36,7 @@ class Transform(nn.Module):
 
 
 class MaybeTransform(Transform):
-    """A transform that is applied with probability ``p``."""
+    """A transform that is applied with probability `p`."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -55,12 +55,12 @@ def uniform(low: float, high: float) -> float:
 
 
 def fill_for(img: Any, fill: Any) -> Any:
-    """The fill for this kind of input, where ``fill`` is a dict by type (with ``"others"`` for the rest)."""
+    """The fill for this kind of input, where `fill` is a dict by type (with `"others"` for the rest)."""
     return fill.get(type(img), fill.get("others")) if isinstance(fill, dict) else fill
 
 
 def channel_fill(img: Any, fill: Any) -> Any:
-    """``fill`` as one float per channel where ``img`` is a tensor."""
+    """`fill` as one float per channel where `img` is a tensor."""
     fill = fill_for(img, fill)
     if fill is None or not isinstance(img, torch.Tensor):
         return fill

@@ -32,7 +32,7 @@ def _factor_range(
     bound: tuple[float, float] = (0, float("inf")),
     clip_first_on_zero: bool = True,
 ) -> tuple[float, float] | None:
-    """The range that a jitter of strength ``value`` draws from, or None where it changes nothing."""
+    """The range that a jitter of strength `value` draws from, or None where it changes nothing."""
     if isinstance(value, int | float):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be non negative.")
@@ -49,10 +49,10 @@ class ColorJitter(Transform):
     """Change brightness, contrast, saturation and hue at random, in random order.
 
     Args:
-        brightness: factors are drawn from ``[max(0, 1 - brightness), 1 + brightness]``, or from ``(min, max)``.
+        brightness: factors are drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from `(min, max)`.
         contrast: the same.
         saturation: the same.
-        hue: drawn from ``[-hue, hue]``, at most 0.5, or from ``(min, max)``.
+        hue: drawn from `[-hue, hue]`, at most 0.5, or from `(min, max)`.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Grayscale(Transform):
 
 
 class RandomGrayscale(MaybeTransform):
-    """Grey with probability ``p``, in as many channels as there were."""
+    """Grey with probability `p`, in as many channels as there were."""
 
     def __init__(self, p: float = 0.1) -> None:
         super().__init__(p)
@@ -125,7 +125,7 @@ class GaussianBlur(Transform):
 
     Args:
         kernel_size: odd width and height of the window, or one number for both.
-        sigma: the standard deviation, or ``(min, max)`` to draw it from.
+        sigma: the standard deviation, or `(min, max)` to draw it from.
     """
 
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
@@ -158,14 +158,14 @@ class GaussianBlur(Transform):
 
 
 class RandomInvert(MaybeTransform):
-    """Invert the colours with probability ``p``."""
+    """Invert the colours with probability `p`."""
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.invert(inpt)
 
 
 class RandomPosterize(MaybeTransform):
-    """Keep ``bits`` bits of each value, with probability ``p``."""
+    """Keep `bits` bits of each value, with probability `p`."""
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p)
@@ -179,7 +179,7 @@ class RandomPosterize(MaybeTransform):
 
 
 class RandomSolarize(MaybeTransform):
-    """Invert the values from ``threshold`` on, with probability ``p``."""
+    """Invert the values from `threshold` on, with probability `p`."""
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -193,7 +193,7 @@ class RandomSolarize(MaybeTransform):
 
 
 class RandomAdjustSharpness(MaybeTransform):
-    """Blur (below 1) or sharpen (above 1), with probability ``p``."""
+    """Blur (below 1) or sharpen (above 1), with probability `p`."""
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -207,29 +207,29 @@ class RandomAdjustSharpness(MaybeTransform):
 
 
 class RandomAutocontrast(MaybeTransform):
-    """Stretch the contrast with probability ``p``."""
+    """Stretch the contrast with probability `p`."""
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.autocontrast(inpt)
 
 
 class RandomEqualize(MaybeTransform):
-    """Equalize the histogram with probability ``p``."""
+    """Equalize the histogram with probability `p`."""
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.equalize(inpt)
 
 
 class RandomErasing(MaybeTransform):
-    """Overwrite a random rectangle of a tensor, with probability ``p``.
+    """Overwrite a random rectangle of a tensor, with probability `p`.
 
-    From `Random Erasing Data Augmentation <https://arxiv.org/abs/1708.04896>`_.
+    From [Random Erasing Data Augmentation](https://arxiv.org/abs/1708.04896).
 
     Args:
         p: probability.
         scale: range of the area, as a share of the image.
         ratio: range of height divided by width.
-        value: what to write: a number, one per channel, or ``"random"`` for normal noise.
+        value: what to write: a number, one per channel, or `"random"` for normal noise.
         inplace: write into the image.
     """
 
@@ -266,7 +266,7 @@ class RandomErasing(MaybeTransform):
         ratio: Sequence[float],
         value: Sequence[float] | None = None,
     ) -> tuple[int, int, int, int, torch.Tensor]:
-        """Draw ``(top, left, height, width, content)``; the whole image, unchanged, where no rectangle fits in ten tries."""
+        """Draw `(top, left, height, width, content)`; the whole image, unchanged, where no rectangle fits in ten tries."""
         channels, img_height, img_width = img.shape[-3:]
         log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
         for _ in range(10):

@@ -46,7 +46,7 @@ class Lambda:
     """Apply a function of one's own.
 
     Raises:
-        TypeError: if ``lambd`` cannot be called.
+        TypeError: if `lambd` cannot be called.
     """
 
     def __init__(self, lambd: Callable) -> None:
@@ -65,7 +65,7 @@ class RandomTransforms:
     """The base of the transforms that choose among others.
 
     Raises:
-        TypeError: if ``transforms`` is not a sequence.
+        TypeError: if `transforms` is not a sequence.
     """
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
@@ -78,7 +78,7 @@ class RandomTransforms:
 
 
 class RandomApply(nn.Module):
-    """Apply all of the transforms with probability ``p``, or none."""
+    """Apply all of the transforms with probability `p`, or none."""
 
     def __init__(self, transforms: Sequence[Callable], p: float = 0.5) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class RandomApply(nn.Module):
 
 
 class RandomOrder(RandomTransforms):
-    """Apply all of the transforms in random order (drawn by Python's ``random``)."""
+    """Apply all of the transforms in random order (drawn by Python's `random`)."""
 
     def __call__(self, img: Any) -> Any:
         order = list(range(len(self.transforms)))
@@ -108,7 +108,7 @@ class RandomOrder(RandomTransforms):
 
 
 class RandomChoice(RandomTransforms):
-    """Apply one of the transforms (drawn by Python's ``random``); ``p`` are their weights, equal by default."""
+    """Apply one of the transforms (drawn by Python's `random`); `p` are their weights, equal by default."""
 
     def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
         super().__init__(transforms)

@@ -15,7 +15,7 @@ __all__ = ["ConvertImageDtype", "LinearTransformation", "Normalize", "PILToTenso
 
 
 class ToTensor:
-    """A PIL image or an array of shape ``(H, W, C)`` as a tensor of shape ``(C, H, W)``; 8-bit values from 0 to 1."""
+    """A PIL image or an array of shape `(H, W, C)` as a tensor of shape `(C, H, W)`; 8-bit values from 0 to 1."""
 
     def __call__(self, pic: Any) -> torch.Tensor:
         return F.to_tensor(pic)
@@ -25,7 +25,7 @@ class ToTensor:
 
 
 class PILToTensor:
-    """A PIL image as a tensor of shape ``(C, H, W)``, its values unchanged."""
+    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged."""
 
     def __call__(self, pic: Any) -> torch.Tensor:
         return F.pil_to_tensor(pic)
@@ -35,7 +35,7 @@ class PILToTensor:
 
 
 class ToPILImage:
-    """A tensor of shape ``(C, H, W)`` or an array of shape ``(H, W, C)`` as a PIL image, in ``mode`` where given."""
+    """A tensor of shape `(C, H, W)` or an array of shape `(H, W, C)` as a PIL image, in `mode` where given."""
 
     def __init__(self, mode: str | None = None) -> None:
         self.mode = mode
@@ -59,7 +59,7 @@ class ConvertImageDtype(nn.Module):
 
 
 class Normalize(Transform):
-    """``(image - mean) / std``, channel by channel, on floating tensors.
+    """`(image - mean) / std`, channel by channel, on floating tensors.
 
     Args:
         mean: one value per channel.
@@ -91,7 +91,7 @@ class Normalize(Transform):
 
 
 class LinearTransformation(Transform):
-    """Flatten the image, subtract ``mean_vector`` and multiply by ``transformation_matrix``: whitening, for example.
+    """Flatten the image, subtract `mean_vector` and multiply by `transformation_matrix`: whitening, for example.
 
     Raises:
         ValueError: if the matrix is not square or the sizes do not fit.

@@ -17,7 +17,7 @@ __all__ = [
 
 
 class InterpolationMode(Enum):
-    """How pixels between pixels are found. ``BOX``, ``HAMMING`` and ``LANCZOS`` are for PIL images only."""
+    """How pixels between pixels are found. `BOX`, `HAMMING` and `LANCZOS` are for PIL images only."""
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"
@@ -42,7 +42,7 @@ class InterpolationMode(Enum):
 def affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
-    """The upper two rows of the map that shears, scales and rotates about ``center``, then translates.
+    """The upper two rows of the map that shears, scales and rotates about `center`, then translates.
 
     Angles are in degrees; positive ones turn clockwise, as the y axis points down.
     """
@@ -58,7 +58,7 @@ def affine_matrix(
 def inverse_affine_matrix(
     center: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
 ) -> list[float]:
-    """The inverse of :func:`affine_matrix`: from each point of the result to where it comes from."""
+    """The inverse of `affine_matrix`: from each point of the result to where it comes from."""
     a, b, x, c, d, y = affine_matrix(center, angle, translate, scale, shear)
     determinant = a * d - b * c
     a, b, c, d = d / determinant, -b / determinant, -c / determinant, a / determinant
@@ -70,7 +70,7 @@ def perspective_coefficients(
 ) -> list[float]:
     """The eight coefficients of the projective map from four end points back to the start points.
 
-    ``(x, y)`` comes from ``((a x + b y + c) / n, (d x + e y + f) / n)`` with ``n = g x + h y + 1``.
+    `(x, y)` comes from `((a x + b y + c) / n, (d x + e y + f) / n)` with `n = g x + h y + 1`.
     """
     import numpy as np
 
@@ -89,7 +89,7 @@ def perspective_coefficients(
 def resized_size(
     height: int, width: int, size: int | Sequence[int] | None, max_size: int | None
 ) -> tuple[int, int]:
-    """``(height, width)`` after a resize to ``size``: both sides, or the shorter one, or at most ``max_size``."""
+    """`(height, width)` after a resize to `size`: both sides, or the shorter one, or at most `max_size`."""
     sides = [size] if isinstance(size, int) else list(size) if size is not None else []
     if len(sides) == 2:
         return int(sides[0]), int(sides[1])
@@ -104,7 +104,7 @@ def resized_size(
 
 
 def rotated_size(height: int, width: int, matrix: Sequence[float]) -> tuple[int, int]:
-    """``(height, width)`` of the smallest canvas that holds the image turned by a matrix about its centre."""
+    """`(height, width)` of the smallest canvas that holds the image turned by a matrix about its centre."""
     a, b, _, c, d, _ = matrix
     corners = [(x * width / 2, y * height / 2) for x in (-1, 1) for y in (-1, 1)]
     xs = [width / 2 + a * x + b * y for x, y in corners]

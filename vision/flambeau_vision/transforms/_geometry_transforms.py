@@ -51,7 +51,7 @@ def _height_and_width(flat_inputs: list[Any]) -> tuple[int, int]:
 
 
 def _symmetric_range(name: str, value: float | Sequence[float], sizes: tuple[int, ...] = (2,)) -> list[float]:
-    """A single number as ``[-value, value]``; a sequence as it is."""
+    """A single number as `[-value, value]`; a sequence as it is."""
     if isinstance(value, int | float):
         if value < 0:
             raise ValueError(f"If {name} is a single number, it must be positive.")
@@ -72,10 +72,10 @@ def _check_fill(fill: Any) -> Any:
 
 
 class Resize(Transform):
-    """Scale to ``size``.
+    """Scale to `size`.
 
     Args:
-        size: ``(height, width)``, or the length of the shorter side.
+        size: `(height, width)`, or the length of the shorter side.
         interpolation: how pixels between pixels are found.
         max_size: where only the shorter side is given, the longer side is at most this.
         antialias: average over the pixels that shrink into one (tensors; PIL images always do).
@@ -109,7 +109,7 @@ class Resize(Transform):
 
 
 class Scale(Resize):
-    """The name of :class:`Resize` in early versions."""
+    """The name of `Resize` in early versions."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -119,7 +119,7 @@ class Scale(Resize):
 
 
 class CenterCrop(Transform):
-    """Cut ``size`` (``(height, width)`` or one number) out of the middle, padding with black where it is too small."""
+    """Cut `size` (`(height, width)` or one number) out of the middle, padding with black where it is too small."""
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class CenterCrop(Transform):
 
 
 class Pad(Transform):
-    """Add a border; arguments as for :func:`~flambeau_vision.transforms.functional.pad`."""
+    """Add a border; arguments as for `flambeau_vision.transforms.functional.pad`."""
 
     def __init__(
         self, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant"
@@ -161,14 +161,14 @@ class Pad(Transform):
 
 
 class RandomCrop(Transform):
-    """Cut ``size`` out of a random place.
+    """Cut `size` out of a random place.
 
     Args:
-        size: ``(height, width)``, or one number for both.
-        padding: a border to add first, as for :class:`Pad`.
-        pad_if_needed: pad an image that is smaller than ``size``, instead of raising an error.
+        size: `(height, width)`, or one number for both.
+        padding: a border to add first, as for `Pad`.
+        pad_if_needed: pad an image that is smaller than `size`, instead of raising an error.
         fill: the value of the border, or one per channel.
-        padding_mode: as for :class:`Pad`.
+        padding_mode: as for `Pad`.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class RandomCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, output_size: Sequence[int]) -> tuple[int, int, int, int]:
-        """Draw ``(top, left, height, width)``."""
+        """Draw `(top, left, height, width)`."""
         _, height, width = F.get_dimensions(img)
         return RandomCrop._draw(height, width, *output_size)
 
@@ -234,14 +234,14 @@ class RandomCrop(Transform):
 
 
 class RandomResizedCrop(Transform):
-    """Cut out a rectangle of random size and shape, and scale it to ``size``: the usual way to train on ImageNet.
+    """Cut out a rectangle of random size and shape, and scale it to `size`: the usual way to train on ImageNet.
 
     Args:
-        size: ``(height, width)``, or one number for both.
+        size: `(height, width)`, or one number for both.
         scale: range of the area, as a share of the image.
         ratio: range of width divided by height.
         interpolation: how pixels between pixels are found.
-        antialias: as for :class:`Resize`.
+        antialias: as for `Resize`.
     """
 
     def __init__(
@@ -267,7 +267,7 @@ class RandomResizedCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
-        """Draw ``(top, left, height, width)``; the largest fitting middle where nothing fits in ten tries."""
+        """Draw `(top, left, height, width)`; the largest fitting middle where nothing fits in ten tries."""
         _, img_height, img_width = F.get_dimensions(img)
         log_low, log_high = torch.log(torch.tensor(ratio)).tolist()
         for _ in range(10):
@@ -300,7 +300,7 @@ class RandomResizedCrop(Transform):
 
 
 class RandomSizedCrop(RandomResizedCrop):
-    """The name of :class:`RandomResizedCrop` in early versions."""
+    """The name of `RandomResizedCrop` in early versions."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -325,7 +325,7 @@ class FiveCrop(Transform):
 
 
 class TenCrop(Transform):
-    """:class:`FiveCrop` of the image and of its mirror image, as a tuple of ten images."""
+    """`FiveCrop` of the image and of its mirror image, as a tuple of ten images."""
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         super().__init__()
@@ -340,14 +340,14 @@ class TenCrop(Transform):
 
 
 class RandomHorizontalFlip(MaybeTransform):
-    """Swap left and right with probability ``p``."""
+    """Swap left and right with probability `p`."""
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.hflip(inpt)
 
 
 class RandomVerticalFlip(MaybeTransform):
-    """Swap top and bottom with probability ``p``."""
+    """Swap top and bottom with probability `p`."""
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.vflip(inpt)
@@ -357,10 +357,10 @@ class RandomRotation(Transform):
     """Turn by a random angle.
 
     Args:
-        degrees: the range, or a number for ``(-degrees, degrees)``.
+        degrees: the range, or a number for `(-degrees, degrees)`.
         interpolation: how pixels between pixels are found.
         expand: enlarge the canvas so that the whole turned image fits.
-        center: ``(x, y)``; the middle of the image by default.
+        center: `(x, y)`; the middle of the image by default.
         fill: the value outside the image, or one per channel.
     """
 
@@ -402,13 +402,13 @@ class RandomAffine(Transform):
     """Turn, shift, scale and shear at random.
 
     Args:
-        degrees: range of the angle, or a number for ``(-degrees, degrees)``.
+        degrees: range of the angle, or a number for `(-degrees, degrees)`.
         translate: largest shift to each side and up or down, as shares of the width and height.
         scale: range of the factor.
-        shear: range of the angle along x; with four numbers also along y; or a number for ``(-shear, shear)``.
+        shear: range of the angle along x; with four numbers also along y; or a number for `(-shear, shear)`.
         interpolation: how pixels between pixels are found.
         fill: the value outside the image, or one per channel.
-        center: ``(x, y)``; the middle of the image by default.
+        center: `(x, y)`; the middle of the image by default.
     """
 
     def __init__(
@@ -442,7 +442,7 @@ class RandomAffine(Transform):
         shears: Sequence[float] | None,
         img_size: Sequence[int],
     ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
-        """Draw ``(angle, translations, scale, shear)`` for an image of ``(width, height)``."""
+        """Draw `(angle, translations, scale, shear)` for an image of `(width, height)`."""
         angle = uniform(*degrees)
         shift = (0, 0)
         if translate is not None:
@@ -475,7 +475,7 @@ class RandomAffine(Transform):
 
 
 class RandomPerspective(MaybeTransform):
-    """Tilt at random, with probability ``p``.
+    """Tilt at random, with probability `p`.
 
     Args:
         distortion_scale: how far corners move, from 0 to 1 (half of the image).
@@ -500,7 +500,7 @@ class RandomPerspective(MaybeTransform):
     def get_params(
         width: int, height: int, distortion_scale: float
     ) -> tuple[list[list[int]], list[list[int]]]:
-        """Draw ``(startpoints, endpoints)``, each top left, top right, bottom right, bottom left."""
+        """Draw `(startpoints, endpoints)`, each top left, top right, bottom right, bottom left."""
         reach_x, reach_y = int(distortion_scale * (width // 2)), int(distortion_scale * (height // 2))
 
         def draw(low: int, high: int) -> int:
@@ -558,7 +558,7 @@ class ElasticTransform(Transform):
 
     @staticmethod
     def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> torch.Tensor:
-        """Draw the displacement, of shape ``(1, height, width, 2)``, for an image of ``size`` (height, width)."""
+        """Draw the displacement, of shape `(1, height, width, 2)`, for an image of `size` (height, width)."""
         moves = []
         for strength, smoothness, side in zip(alpha, sigma, size, strict=True):
             move = torch.rand([1, 1, *size]) * 2 - 1

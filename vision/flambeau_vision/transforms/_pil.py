@@ -20,7 +20,7 @@ def _resampling(mode: InterpolationMode) -> Any:
 
 
 def _fill_colour(img: Any, fill: float | Sequence[float] | None) -> Any:
-    """``fill`` in the form Pillow wants it: one number, or as many as the image has bands."""
+    """`fill` in the form Pillow wants it: one number, or as many as the image has bands."""
     bands = len(img.getbands())
     if fill is None:
         fill = 0

@@ -1,4 +1,4 @@
-"""What published weights expect of their input, ready to use: ``weights.transforms()`` gives one of these."""
+"""What published weights expect of their input, ready to use: `weights.transforms()` gives one of these."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ObjectDetection(nn.Module):
 
 
 class ImageClassification(nn.Module):
-    """Scale the shorter side to ``resize_size``, cut ``crop_size`` out of the middle, normalize the colours."""
+    """Scale the shorter side to `resize_size`, cut `crop_size` out of the middle, normalize the colours."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ImageClassification(nn.Module):
 
 
 class SemanticSegmentation(nn.Module):
-    """Scale the shorter side to ``resize_size``, normalize the colours."""
+    """Scale the shorter side to `resize_size`, normalize the colours."""
 
     def __init__(
         self,

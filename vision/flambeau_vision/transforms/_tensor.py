@@ -1,4 +1,4 @@
-"""Image kernels for tensors of shape ``(..., C, H, W)``, on any device: the geometry. Colour is in ``_tensor_color``."""
+"""Image kernels for tensors of shape `(..., C, H, W)`, on any device: the geometry. Colour is in `_tensor_color`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _as_batch(img: Tensor) -> Tensor:
 
 
 def _like(batch: Tensor, img: Tensor) -> Tensor:
-    """Undo :func:`_as_batch`: the leading dimensions and the dtype of ``img``, rounded where that is an integer."""
+    """Undo `_as_batch`: the leading dimensions and the dtype of `img`, rounded where that is an integer."""
     result = batch.reshape(*img.shape[:-2], *batch.shape[-2:])
     if not img.is_floating_point():
         result = result.round()
@@ -133,7 +133,7 @@ def _pad_constant(img: Tensor, padding: tuple[int, int, int, int], fill: Any) ->
 
 
 def _channel_values(fill: Any, img: Tensor) -> Tensor:
-    """``fill`` as a tensor that broadcasts over the pixels of ``img``."""
+    """`fill` as a tensor that broadcasts over the pixels of `img`."""
     values = torch.tensor(fill, dtype=img.dtype, device=img.device).flatten()
     channels = get_dimensions(img)[0]
     if values.numel() not in (1, channels):
@@ -145,7 +145,7 @@ def _channel_values(fill: Any, img: Tensor) -> Tensor:
 
 
 def _mirrored(before: int, size: int, after: int, device: Any) -> Tensor:
-    """Indices that run over ``size`` places, mirrored at both ends with the end places repeated."""
+    """Indices that run over `size` places, mirrored at both ends with the end places repeated."""
     places = torch.arange(-before, size + after, device=device) % (2 * size)
     return torch.where(places < size, places, 2 * size - 1 - places)
 
@@ -161,7 +161,7 @@ def _pad_symmetric(img: Tensor, padding: tuple[int, int, int, int]) -> Tensor:
 
 
 def _centred_pixels(height: int, width: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """``(x, y)`` of the middle of each pixel, measured from the centre of the canvas."""
+    """`(x, y)` of the middle of each pixel, measured from the centre of the canvas."""
     y = torch.arange(height, dtype=like.dtype, device=like.device) + (0.5 - height / 2)
     x = torch.arange(width, dtype=like.dtype, device=like.device) + (0.5 - width / 2)
     y, x = torch.meshgrid(y, x, indexing="ij")
@@ -169,7 +169,7 @@ def _centred_pixels(height: int, width: int, like: Tensor) -> tuple[Tensor, Tens
 
 
 def sample_grid(img: Tensor, grid: Tensor, interpolation: InterpolationMode, fill: Any) -> Tensor:
-    """Resample at ``grid`` of shape ``(1, H, W, 2)``; with ``fill``, what lies outside blends into that value."""
+    """Resample at `grid` of shape `(1, H, W, 2)`; with `fill`, what lies outside blends into that value."""
     if interpolation not in (
         InterpolationMode.NEAREST,
         InterpolationMode.BILINEAR,

@@ -1,4 +1,4 @@
-"""Image kernels for tensors of shape ``(..., C, H, W)``: the colour."""
+"""Image kernels for tensors of shape `(..., C, H, W)`: the colour."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _float(img: Tensor) -> Tensor:
 
 
 def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """``share`` of the image and the rest of ``other``, within the range of the dtype."""
+    """`share` of the image and the rest of `other`, within the range of the dtype."""
     mixed = share * _float(img) + (1.0 - share) * _float(other)
     return mixed.clamp(0, largest_value(img.dtype)).to(img.dtype)
 

@@ -199,7 +199,7 @@ def _without_strength(*names: str) -> Space:
 
 
 def _auto_space(bins: int, size: Sequence[int]) -> Space:
-    """The operations of AutoAugment and RandAugment, for an image of ``(height, width)``."""
+    """The operations of AutoAugment and RandAugment, for an image of `(height, width)`."""
     return {
         **_shears(0.3, bins),
         **_translations(150.0 / 331.0 * size[1], 150.0 / 331.0 * size[0], bins),
@@ -228,7 +228,7 @@ class _Augment(Transform):
         return {"operations": self.draw((height, width))}
 
     def draw(self, size: tuple[int, int]) -> list[tuple[str, float]]:
-        """Draw the operations and their strengths for an image of ``(height, width)``."""
+        """Draw the operations and their strengths for an image of `(height, width)`."""
         raise NotImplementedError(f"{type(self).__name__} has to define draw()")
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
@@ -239,7 +239,7 @@ class _Augment(Transform):
 
 
 class AutoAugment(_Augment):
-    """One of 25 learned pairs of operations: `AutoAugment <https://arxiv.org/abs/1805.09501>`_.
+    """One of 25 learned pairs of operations: [AutoAugment](https://arxiv.org/abs/1805.09501).
 
     Args:
         policy: what data the pairs were learned on.
@@ -281,7 +281,7 @@ class AutoAugment(_Augment):
 
 
 class RandAugment(_Augment):
-    """Random operations, all of one strength: `RandAugment <https://arxiv.org/abs/1909.13719>`_.
+    """Random operations, all of one strength: [RandAugment](https://arxiv.org/abs/1909.13719).
 
     Args:
         num_ops: how many operations.
@@ -319,7 +319,7 @@ class RandAugment(_Augment):
 
 
 class TrivialAugmentWide(_Augment):
-    """One random operation of random strength: `TrivialAugment <https://arxiv.org/abs/2103.10158>`_.
+    """One random operation of random strength: [TrivialAugment](https://arxiv.org/abs/2103.10158).
 
     Args:
         num_magnitude_bins: how many strengths there are.
@@ -358,7 +358,7 @@ class TrivialAugmentWide(_Augment):
 
 
 class AugMix(_Augment):
-    """A random mixture of the image with several chains of operations: `AugMix <https://arxiv.org/abs/1912.02781>`_.
+    """A random mixture of the image with several chains of operations: [AugMix](https://arxiv.org/abs/1912.02781).
 
     Args:
         severity: the largest strength, from 1 to 10.

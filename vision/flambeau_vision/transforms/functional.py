@@ -1,7 +1,7 @@
-"""The transforms as functions, on PIL images and on tensors of shape ``(..., C, H, W)``.
+"""The transforms as functions, on PIL images and on tensors of shape `(..., C, H, W)`.
 
 Nothing here is random. Functions that work on images look up the kernel for the kind of image that they are given;
-:mod:`flambeau_vision.transforms.v2` adds kernels for boxes and masks to the same functions.
+`flambeau_vision.transforms.v2` adds kernels for boxes and masks to the same functions.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _special_kernels: dict[type, Any] = {}
 
 
 def register_kernels(kind: type, kernels: Any) -> None:
-    """Make the functions here work on tensors of type ``kind``, by kernels of the same names as those in ``_tensor``."""
+    """Make the functions here work on tensors of type `kind`, by kernels of the same names as those in `_tensor`."""
     _special_kernels[kind] = kernels
 
 
@@ -79,12 +79,12 @@ def _kernels(img: Any) -> Any:
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """``[channels, height, width]``."""
+    """`[channels, height, width]`."""
     return _kernels(img).get_dimensions(img)
 
 
 def get_image_size(img: Any) -> list[int]:
-    """``[width, height]``."""
+    """`[width, height]`."""
     _, height, width = get_dimensions(img)
     return [width, height]
 
@@ -98,7 +98,7 @@ def get_image_num_channels(img: Any) -> int:
 
 
 def _array_of(pic: Any) -> Any:
-    """The pixels of a PIL image as an array of shape ``(H, W, C)``."""
+    """The pixels of a PIL image as an array of shape `(H, W, C)`."""
     import numpy as np
 
     array = np.array(pic)
@@ -106,10 +106,10 @@ def _array_of(pic: Any) -> Any:
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """A PIL image as a tensor of shape ``(C, H, W)``, its values unchanged.
+    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged.
 
     Raises:
-        TypeError: if ``pic`` is not a PIL image.
+        TypeError: if `pic` is not a PIL image.
     """
     if not is_pil_image(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
@@ -117,12 +117,12 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """A PIL image or an array of shape ``(H, W)`` or ``(H, W, C)`` as a tensor of shape ``(C, H, W)``.
+    """A PIL image or an array of shape `(H, W)` or `(H, W, C)` as a tensor of shape `(C, H, W)`.
 
     8-bit values become floats from 0 to 1; others keep their values, integer modes of PIL their dtype.
 
     Raises:
-        TypeError: if ``pic`` is neither.
+        TypeError: if `pic` is neither.
         ValueError: if an array has neither 2 nor 3 dimensions.
 
     Example::
@@ -175,7 +175,7 @@ _PIL_MODES = {  # by channels and dtype; of each the first is the default
 
 
 def _pixels_for_pil(pic: Any, mode: str | None) -> Any:
-    """A tensor or array as an array of shape ``(H, W, C)``; floating tensors are scaled to 8 bits."""
+    """A tensor or array as an array of shape `(H, W, C)`; floating tensors are scaled to 8 bits."""
     if pic.ndim not in (2, 3):
         raise ValueError(f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.")
     if not isinstance(pic, Tensor):
@@ -186,13 +186,13 @@ def _pixels_for_pil(pic: Any, mode: str | None) -> Any:
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A tensor of shape ``(C, H, W)`` or ``(H, W)``, or an array of shape ``(H, W, C)`` or ``(H, W)``, as a PIL image.
+    """A tensor of shape `(C, H, W)` or `(H, W)`, or an array of shape `(H, W, C)` or `(H, W)`, as a PIL image.
 
-    Floating tensors are taken to range from 0 to 1 and become 8-bit, unless ``mode`` is ``F``.
+    Floating tensors are taken to range from 0 to 1 and become 8-bit, unless `mode` is `F`.
 
     Raises:
-        TypeError: if ``pic`` is neither, or no mode fits its dtype.
-        ValueError: if it has more than four channels, or ``mode`` does not fit.
+        TypeError: if `pic` is neither, or no mode fits its dtype.
+        ValueError: if it has more than four channels, or `mode` does not fit.
     """
     import numpy as np
 
@@ -213,17 +213,17 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
 
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
-    """``(tensor - mean) / std``, channel by channel.
+    """`(tensor - mean) / std`, channel by channel.
 
     Args:
-        tensor: floating image of shape ``(..., C, H, W)``.
+        tensor: floating image of shape `(..., C, H, W)`.
         mean: one value per channel.
         std: one value per channel.
-        inplace: write into ``tensor``.
+        inplace: write into `tensor`.
 
     Raises:
         TypeError: if the tensor is not a floating one.
-        ValueError: if it has fewer than 3 dimensions, or a ``std`` is zero.
+        ValueError: if it has fewer than 3 dimensions, or a `std` is zero.
 
     Example::
 
@@ -294,12 +294,12 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Scale to ``size``.
+    """Scale to `size`.
 
     Args:
         img: a PIL image or a tensor.
-        size: ``(height, width)``, or the length of the shorter side; None together with ``max_size``.
-        interpolation: how; tensors know ``NEAREST``, ``NEAREST_EXACT``, ``BILINEAR`` and ``BICUBIC``.
+        size: `(height, width)`, or the length of the shorter side; None together with `max_size`.
+        interpolation: how; tensors know `NEAREST`, `NEAREST_EXACT`, `BILINEAR` and `BICUBIC`.
         max_size: where only the shorter side is given, the longer side is at most this.
         antialias: average over the pixels that shrink into one (tensors; PIL images always do).
     """
@@ -320,7 +320,7 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Cut out a rectangle, then :func:`resize` it."""
+    """Cut out a rectangle, then `resize` it."""
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
@@ -343,10 +343,10 @@ def pad(
 
     Args:
         img: a PIL image or a tensor.
-        padding: one width for all sides, ``(left and right, top and bottom)`` or ``(left, top, right, bottom)``.
+        padding: one width for all sides, `(left and right, top and bottom)` or `(left, top, right, bottom)`.
         fill: the value of the border, or one per channel.
-        padding_mode: ``constant``; ``edge`` (repeat the last pixel); ``reflect`` (mirror, without the last pixel);
-            ``symmetric`` (mirror, with the last pixel).
+        padding_mode: `constant`; `edge` (repeat the last pixel); `reflect` (mirror, without the last pixel);
+            `symmetric` (mirror, with the last pixel).
     """
     sides = four_sides(padding)
     if not isinstance(fill, int | float | tuple | list):
@@ -367,7 +367,7 @@ def _pair(size: int | Sequence[int]) -> tuple[int, int]:
 
 
 def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
-    """Cut ``(height, width)`` out of the middle; an image that is smaller is first padded with black."""
+    """Cut `(height, width)` out of the middle; an image that is smaller is first padded with black."""
     crop_height, crop_width = _pair(output_size)
     _, height, width = get_dimensions(img)
     missing_x, missing_y = max(crop_width - width, 0), max(crop_height - height, 0)
@@ -382,7 +382,7 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
     """The four corners and the middle: top left, top right, bottom left, bottom right, centre.
 
     Raises:
-        ValueError: if ``size`` is larger than the image.
+        ValueError: if `size` is larger than the image.
     """
     crop_height, crop_width = _pair(size)
     _, height, width = get_dimensions(img)
@@ -394,7 +394,7 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
 
 
 def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
-    """:func:`five_crop` of the image, and of its mirror image."""
+    """`five_crop` of the image, and of its mirror image."""
     mirrored = vflip(img) if vertical_flip else hflip(img)
     return five_crop(img, size) + five_crop(mirrored, size)
 
@@ -428,10 +428,10 @@ def affine(
         angle: degrees clockwise.
         translate: pixels to the right and down.
         scale: factor.
-        shear: degrees along x, or ``(x, y)``.
+        shear: degrees along x, or `(x, y)`.
         interpolation: how pixels between pixels are found.
         fill: the value outside the image, or one per channel.
-        center: ``(x, y)``; the middle of the image by default.
+        center: `(x, y)`; the middle of the image by default.
     """
     if not isinstance(angle, int | float):
         raise TypeError("Argument angle should be int or float")
@@ -453,14 +453,14 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Turn by ``angle`` degrees counter-clockwise.
+    """Turn by `angle` degrees counter-clockwise.
 
     Args:
         img: a PIL image or a tensor.
         angle: degrees.
         interpolation: how pixels between pixels are found.
         expand: enlarge the canvas so that the whole turned image fits; supposes the default centre.
-        center: ``(x, y)``; the middle of the image by default.
+        center: `(x, y)`; the middle of the image by default.
         fill: the value outside the image, or one per channel.
     """
     if not isinstance(angle, int | float):
@@ -477,9 +477,9 @@ def perspective(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Tilt the image so that its corners move from ``startpoints`` to ``endpoints``.
+    """Tilt the image so that its corners move from `startpoints` to `endpoints`.
 
-    Both are four ``(x, y)``: top left, top right, bottom right, bottom left.
+    Both are four `(x, y)`: top left, top right, bottom right, bottom left.
     """
     coefficients = perspective_coefficients(startpoints, endpoints)
     return _kernels(img).perspective(img, coefficients, InterpolationMode.of(interpolation), fill)
@@ -496,7 +496,7 @@ def elastic_transform(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Move each pixel by ``displacement`` of shape ``(1, H, W, 2)``, in units of half the image."""
+    """Move each pixel by `displacement` of shape `(1, H, W, 2)`, in units of half the image."""
     if not isinstance(displacement, Tensor):
         raise TypeError("Argument displacement should be a Tensor")
     _, height, width = get_dimensions(img)
@@ -518,7 +518,7 @@ def gaussian_blur(
     Args:
         img: a PIL image or a tensor.
         kernel_size: odd width and height of the window, or one number for both.
-        sigma: standard deviation along x and y, or one number; by default ``0.3 * ((kernel_size - 1) / 2 - 1) + 0.8``.
+        sigma: standard deviation along x and y, or one number; by default `0.3 * ((kernel_size - 1) / 2 - 1) + 0.8`.
     """
     sizes = list(_pair(kernel_size))
     for size in sizes:
@@ -541,7 +541,7 @@ def _float_pair(name: str, value: float | Sequence[float]) -> tuple[float, float
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
-    """Put ``v`` into the rectangle of height ``h`` and width ``w`` whose top left corner is at row ``i``, column ``j``."""
+    """Put `v` into the rectangle of height `h` and width `w` whose top left corner is at row `i`, column `j`."""
     if not isinstance(img, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(img)}")
     return _kernels(img).erase(img, i, j, h, w, v, inplace)
@@ -569,7 +569,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
     """Turn the colour circle; 0.5 and -0.5 give complementary colours, 0 the image itself.
 
     Raises:
-        ValueError: if ``hue_factor`` is not in [-0.5, 0.5].
+        ValueError: if `hue_factor` is not in [-0.5, 0.5].
     """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
@@ -577,7 +577,7 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
-    """``gain * img ** gamma`` on values from 0 to 1; above 1, dark parts become darker."""
+    """`gain * img ** gamma` on values from 0 to 1; above 1, dark parts become darker."""
     if gamma < 0:
         raise ValueError("Gamma should be a non-negative real number")
     return _kernels(img).adjust_gamma(img, gamma, gain)
@@ -596,7 +596,7 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """:func:`to_grayscale`, under its name for tensors."""
+    """`to_grayscale`, under its name for tensors."""
     return to_grayscale(img, num_output_channels)
 
 
@@ -606,14 +606,14 @@ def invert(img: Any) -> Any:
 
 
 def posterize(img: Any, bits: int) -> Any:
-    """Keep the first ``bits`` bits of each value (``uint8``)."""
+    """Keep the first `bits` bits of each value (`uint8`)."""
     if not 0 <= bits <= 8:
         raise ValueError(f"The number if bits should be between 0 and 8. Got {bits}")
     return _kernels(img).posterize(img, bits)
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """Invert the values from ``threshold`` on."""
+    """Invert the values from `threshold` on."""
     return _kernels(img).solarize(img, threshold)
 
 
@@ -623,5 +623,5 @@ def autocontrast(img: Any) -> Any:
 
 
 def equalize(img: Any) -> Any:
-    """Spread the values of each channel evenly over their range (``uint8``)."""
+    """Spread the values of each channel evenly over their range (`uint8`)."""
     return _kernels(img).equalize(img)

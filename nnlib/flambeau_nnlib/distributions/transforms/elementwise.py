@@ -211,10 +211,11 @@ class CumulativeDistributionTransform(Transform):
     Args:
         distribution: a distribution with `cdf` and `icdf`.
 
-    >>> import flambeau as torch
-    >>> D = torch.distributions
-    >>> D.CumulativeDistributionTransform(D.Cauchy(0., 1.))(torch.tensor([-1., 0.]))
-    tensor([0.2500, 0.5000])
+    Example:
+        >>> import flambeau as torch
+        >>> D = torch.distributions
+        >>> D.CumulativeDistributionTransform(D.Cauchy(0., 1.))(torch.tensor([-1., 0.]))
+        tensor([0.2500, 0.5000])
     """
 
     bijective = True

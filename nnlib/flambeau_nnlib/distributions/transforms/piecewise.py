@@ -61,10 +61,11 @@ class CatTransform(_PiecewiseTransform):
         dim: the dimension to cut.
         lengths: the length of each piece, 1 by default.
 
-    >>> import flambeau as torch
-    >>> D = torch.distributions
-    >>> D.CatTransform([D.ExpTransform(), D.identity_transform], dim=0, lengths=[1, 2])(torch.zeros(3))
-    tensor([1., 0., 0.])
+    Example:
+        >>> import flambeau as torch
+        >>> D = torch.distributions
+        >>> D.CatTransform([D.ExpTransform(), D.identity_transform], dim=0, lengths=[1, 2])(torch.zeros(3))
+        tensor([1., 0., 0.])
     """
 
     def __init__(
@@ -122,10 +123,11 @@ class StackTransform(_PiecewiseTransform):
         tseq: the transforms.
         dim: the dimension to cut.
 
-    >>> import flambeau as torch
-    >>> D = torch.distributions
-    >>> D.StackTransform([D.ExpTransform(), D.identity_transform], dim=1)(torch.zeros(1, 2))
-    tensor([[1., 0.]])
+    Example:
+        >>> import flambeau as torch
+        >>> D = torch.distributions
+        >>> D.StackTransform([D.ExpTransform(), D.identity_transform], dim=1)(torch.zeros(1, 2))
+        tensor([[1., 0.]])
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:

@@ -23,9 +23,10 @@ def get_total_norm(
 
     Raises RuntimeError for a norm that is not finite, if asked to; `foreach` is accepted.
 
-    >>> import flambeau as torch
-    >>> get_total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])])
-    tensor(5.)
+    Example:
+        >>> import flambeau as torch
+        >>> get_total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])])
+        tensor(5.)
     """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
@@ -62,11 +63,12 @@ def clip_grad_norm_(
 ) -> Tensor:
     """Scale all gradients, in place, so that their norm together is at most `max_norm`; returns what it was.
 
-    >>> import flambeau as torch
-    >>> weight = torch.nn.Parameter(torch.ones(2))
-    >>> (weight * torch.tensor([3.0, 4.0])).sum().backward()
-    >>> clip_grad_norm_([weight], max_norm=1.0), weight.grad
-    (tensor(5.), tensor([0.6000, 0.8000]))
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.Parameter(torch.ones(2))
+        >>> (weight * torch.tensor([3.0, 4.0])).sum().backward()
+        >>> clip_grad_norm_([weight], max_norm=1.0), weight.grad
+        (tensor(5.), tensor([0.6000, 0.8000]))
     """
     is_generator = isinstance(parameters, GeneratorType)
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
@@ -97,11 +99,12 @@ def clip_grad_norm(
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Limit each element of all gradients to [-clip_value, clip_value], in place.
 
-    >>> import flambeau as torch
-    >>> weight = torch.nn.Parameter(torch.ones(2))
-    >>> (weight * torch.tensor([3.0, -4.0])).sum().backward()
-    >>> clip_grad_value_([weight], 3.5); weight.grad
-    tensor([ 3.0000, -3.5000])
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.Parameter(torch.ones(2))
+        >>> (weight * torch.tensor([3.0, -4.0])).sum().backward()
+        >>> clip_grad_value_([weight], 3.5); weight.grad
+        tensor([ 3.0000, -3.5000])
     """
     clip_value = float(clip_value)
     for grad in gradients(parameters):

@@ -13,9 +13,10 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters, which must be on one device, in a vector.
 
-    >>> import flambeau as torch
-    >>> parameters_to_vector([torch.ones(2, 1), torch.zeros(1)])
-    tensor([1., 1., 0.])
+    Example:
+        >>> import flambeau as torch
+        >>> parameters_to_vector([torch.ones(2, 1), torch.zeros(1)])
+        tensor([1., 1., 0.])
     """
     parameters = list(parameters)
     check_one_device(parameters)
@@ -25,11 +26,12 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parameters slices of `vec`, in order.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.Linear(2, 1)
-    >>> vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), layer.parameters())
-    >>> layer.weight.tolist(), layer.bias.tolist()
-    ([[1.0, 2.0]], [3.0])
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), layer.parameters())
+        >>> layer.weight.tolist(), layer.bias.tolist()
+        ([[1.0, 2.0]], [3.0])
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")

@@ -19,11 +19,12 @@ Layer = TypeVar("Layer", bound=Module)
 def fuse_conv_bn_eval(conv: Layer, bn: Module, transpose: bool = False) -> Layer:
     """A convolution that does what `conv` and then `bn`, both in evaluation mode, do.
 
-    >>> import flambeau as torch
-    >>> conv, norm = torch.nn.Conv2d(1, 2, 3).eval(), torch.nn.BatchNorm2d(2).eval()
-    >>> image = torch.randn(1, 1, 5, 5)
-    >>> torch.allclose(fuse_conv_bn_eval(conv, norm)(image), norm(conv(image)), atol=1e-5)
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> conv, norm = torch.nn.Conv2d(1, 2, 3).eval(), torch.nn.BatchNorm2d(2).eval()
+        >>> image = torch.randn(1, 1, 5, 5)
+        >>> torch.allclose(fuse_conv_bn_eval(conv, norm)(image), norm(conv(image)), atol=1e-5)
+        True
     """
     check_fusible(conv, bn)
     fused = copy.deepcopy(conv)
@@ -52,11 +53,12 @@ def fuse_conv_bn_weights(
 def fuse_linear_bn_eval(linear: Layer, bn: Module) -> Layer:
     """A linear layer that does what `linear` and then `bn`, both in evaluation mode, do.
 
-    >>> import flambeau as torch
-    >>> linear, norm = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
-    >>> x = torch.randn(4, 2)
-    >>> torch.allclose(fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-5)
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> linear, norm = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
+        >>> x = torch.randn(4, 2)
+        >>> torch.allclose(fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-5)
+        True
     """
     check_fusible(linear, bn)
     if bn.num_features not in (linear.out_features, 1):

@@ -15,9 +15,10 @@ __all__ = ["skip_init"]
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     """`module_cls(*args, **kwargs)`, whose parameters may hold anything and which draws no random numbers.
 
-    >>> import flambeau as torch
-    >>> skip_init(torch.nn.Linear, 5, 1)
-    Linear(in_features=5, out_features=1, bias=True)
+    Example:
+        >>> import flambeau as torch
+        >>> skip_init(torch.nn.Linear, 5, 1)
+        Linear(in_features=5, out_features=1, bias=True)
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

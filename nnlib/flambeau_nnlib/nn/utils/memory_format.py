@@ -17,10 +17,11 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.memory_format) -> AnyModule:
     """Convert the weights of all 2-D convolutions in `module`.
 
-    >>> import flambeau as torch
-    >>> conv = convert_conv2d_weight_memory_format(torch.nn.Conv2d(4, 4, 3), torch.channels_last)
-    >>> conv.weight.is_contiguous(memory_format=torch.channels_last)
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> conv = convert_conv2d_weight_memory_format(torch.nn.Conv2d(4, 4, 3), torch.channels_last)
+        >>> conv.weight.is_contiguous(memory_format=torch.channels_last)
+        True
     """
     return convert_weights(module, (Conv2d, ConvTranspose2d), memory_format)
 

@@ -115,10 +115,11 @@ def orthogonal(
     `orthogonal_map` is "matrix_exp" (the default for square matrices), "cayley" or "householder".
     Lezcano-Casado and Martinez-Rubio, *Cheap orthogonal constraints in neural networks*, 2019.
 
-    >>> import flambeau as torch
-    >>> layer = orthogonal(torch.nn.Linear(20, 40))
-    >>> torch.allclose(layer.weight.T @ layer.weight, torch.eye(20), atol=1e-5)
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> layer = orthogonal(torch.nn.Linear(20, 40))
+        >>> torch.allclose(layer.weight.T @ layer.weight, torch.eye(20), atol=1e-5)
+        True
     """
     weight = tensor_of(module, name)
     if weight.ndim < 2:
@@ -150,9 +151,10 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 
     Checkpoints of `nn.utils.weight_norm` can be loaded. Salimans and Kingma, *Weight normalization*, 2016.
 
-    >>> import flambeau as torch
-    >>> weight_norm(torch.nn.Linear(20, 40)).parametrizations.weight.original0.shape
-    torch.Size([40, 1])
+    Example:
+        >>> import flambeau as torch
+        >>> weight_norm(torch.nn.Linear(20, 40)).parametrizations.weight.original0.shape
+        torch.Size([40, 1])
     """
 
     def rename_old_keys(state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
@@ -217,10 +219,11 @@ def spectral_norm(
 
     Miyato et al., *Spectral normalization for generative adversarial networks*, 2018.
 
-    >>> import flambeau as torch
-    >>> layer = spectral_norm(torch.nn.Linear(20, 40))
-    >>> abs(float(torch.linalg.matrix_norm(layer.weight, 2)) - 1.0) < 0.1
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> layer = spectral_norm(torch.nn.Linear(20, 40))
+        >>> abs(float(torch.linalg.matrix_norm(layer.weight, 2)) - 1.0) < 0.1
+        True
     """
     weight = tensor_of(module, name)
     dim = output_dim(module) if dim is None else dim

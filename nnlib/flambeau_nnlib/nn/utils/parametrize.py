@@ -47,11 +47,12 @@ class Cache:
 def cached() -> Iterator[None]:
     """Inside, each parametrized tensor is computed only once.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
-    >>> with cached():
-    ...     print(layer.weight is layer.weight)
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+        >>> with cached():
+        ...     print(layer.weight is layer.weight)
+        True
     """
     if Cache.depth == 0:
         Cache.tensors = {}
@@ -272,9 +273,10 @@ def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether `module` has a parametrized tensor, or one of this name.
 
-    >>> import flambeau as torch
-    >>> is_parametrized(torch.nn.Linear(1, 1))
-    False
+    Example:
+        >>> import flambeau as torch
+        >>> is_parametrized(torch.nn.Linear(1, 1))
+        False
     """
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
@@ -312,10 +314,11 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 def type_before_parametrizations(module: Module) -> type:
     """The class that `module` had before it was parametrized.
 
-    >>> import flambeau as torch
-    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))
-    >>> type(layer).__name__, type_before_parametrizations(layer).__name__
-    ('ParametrizedLinear', 'Linear')
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(1, 1))
+        >>> type(layer).__name__, type_before_parametrizations(layer).__name__
+        ('ParametrizedLinear', 'Linear')
     """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 

@@ -92,9 +92,10 @@ class BasePruningMethod(ABC):
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """`t` with what this method prunes set to zero; no module is involved.
 
-        >>> import flambeau as torch
-        >>> L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, 4.0]))
-        tensor([3., -0., 0., 4.])
+        Example:
+            >>> import flambeau as torch
+            >>> L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 2.0, 4.0]))
+            tensor([3., -0., 0., 4.])
         """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
@@ -294,9 +295,10 @@ def slice_index(t: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
 def identity(module: Module, name: str) -> Module:
     """Give the parameter a mask of ones.
 
-    >>> import flambeau as torch
-    >>> list(identity(torch.nn.Linear(2, 3), "bias").state_dict())
-    ['weight', 'bias_orig', 'bias_mask']
+    Example:
+        >>> import flambeau as torch
+        >>> list(identity(torch.nn.Linear(2, 3), "bias").state_dict())
+        ['weight', 'bias_orig', 'bias_mask']
     """
     Identity.apply(module, name)
     return module
@@ -305,9 +307,10 @@ def identity(module: Module, name: str) -> Module:
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
     """Prune `amount` elements, a number or a fraction, at random.
 
-    >>> import flambeau as torch
-    >>> int((random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2).weight == 0).sum())
-    2
+    Example:
+        >>> import flambeau as torch
+        >>> int((random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2).weight == 0).sum())
+        2
     """
     RandomUnstructured.apply(module, name, amount)
     return module
@@ -316,9 +319,10 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
     """Prune the `amount` elements, a number or a fraction, of smallest absolute value or score.
 
-    >>> import flambeau as torch
-    >>> int((l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5).weight == 0).sum())
-    3
+    Example:
+        >>> import flambeau as torch
+        >>> int((l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5).weight == 0).sum())
+        3
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
@@ -327,10 +331,11 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
     """Prune `amount` slices along `dim`, a number or a fraction, at random.
 
-    >>> import flambeau as torch
-    >>> columns = random_structured(torch.nn.Linear(5, 3), "weight", amount=3, dim=1).weight.abs().sum(0)
-    >>> int((columns == 0).sum())
-    3
+    Example:
+        >>> import flambeau as torch
+        >>> columns = random_structured(torch.nn.Linear(5, 3), "weight", amount=3, dim=1).weight.abs().sum(0)
+        >>> int((columns == 0).sum())
+        3
     """
     RandomStructured.apply(module, name, amount, dim)
     return module
@@ -339,10 +344,11 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Module:
     """Prune the `amount` slices along `dim`, a number or a fraction, of smallest `n`-norm.
 
-    >>> import flambeau as torch
-    >>> conv = ln_structured(torch.nn.Conv2d(5, 3, 2), "weight", amount=2, n=float("-inf"), dim=0)
-    >>> int((conv.weight.flatten(1).abs().sum(1) == 0).sum())
-    2
+    Example:
+        >>> import flambeau as torch
+        >>> conv = ln_structured(torch.nn.Conv2d(5, 3, 2), "weight", amount=2, n=float("-inf"), dim=0)
+        >>> int((conv.weight.flatten(1).abs().sum(1) == 0).sum())
+        2
     """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
@@ -351,10 +357,11 @@ def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, im
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune what `mask` says.
 
-    >>> import flambeau as torch
-    >>> layer = custom_from_mask(torch.nn.Linear(1, 3), "bias", mask=torch.tensor([0, 1, 0]))
-    >>> layer.bias_mask
-    tensor([0., 1., 0.])
+    Example:
+        >>> import flambeau as torch
+        >>> layer = custom_from_mask(torch.nn.Linear(1, 3), "bias", mask=torch.tensor([0, 1, 0]))
+        >>> layer.bias_mask
+        tensor([0., 1., 0.])
     """
     CustomFromMask.apply(module, name, mask)
     return module
@@ -368,11 +375,12 @@ def global_unstructured(
 ) -> None:
     """Prune all parameters together, given as (module, name), as if they were one tensor.
 
-    >>> import flambeau as torch
-    >>> net = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Linear(4, 1))
-    >>> global_unstructured([(net[0], "weight"), (net[1], "weight")], L1Unstructured, amount=10)
-    >>> sum(int((layer.weight == 0).sum()) for layer in net)
-    10
+    Example:
+        >>> import flambeau as torch
+        >>> net = torch.nn.Sequential(torch.nn.Linear(10, 4), torch.nn.Linear(4, 1))
+        >>> global_unstructured([(net[0], "weight"), (net[1], "weight")], L1Unstructured, amount=10)
+        >>> sum(int((layer.weight == 0).sum()) for layer in net)
+        10
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -402,10 +410,11 @@ def global_unstructured(
 def remove(module: Module, name: str) -> Module:
     """Make the pruning of a parameter permanent; ValueError if it is not pruned.
 
-    >>> import flambeau as torch
-    >>> layer = remove(random_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5), "weight")
-    >>> list(layer.state_dict())
-    ['bias', 'weight']
+    Example:
+        >>> import flambeau as torch
+        >>> layer = remove(random_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5), "weight")
+        >>> list(layer.state_dict())
+        ['bias', 'weight']
     """
     hook = take_hook(module, name)
     if hook is None:
@@ -417,9 +426,10 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether `module` or one below it has a pruned parameter.
 
-    >>> import flambeau as torch
-    >>> is_pruned(torch.nn.Linear(2, 3))
-    False
+    Example:
+        >>> import flambeau as torch
+        >>> is_pruned(torch.nn.Linear(2, 3))
+        False
     """
     return any(
         isinstance(hook, BasePruningMethod) for submodule in module.modules() for hook in submodule._forward_pre_hooks.values()

@@ -34,10 +34,11 @@ class PackedSequence(_PackedFields):
     `sorted_indices` and `unsorted_indices` the order of the sequences in the batch they came from. Made by
     `pack_sequence` and `pack_padded_sequence`; recurrent layers take it.
 
-    >>> import flambeau as torch
-    >>> packed = pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
-    >>> packed.data, packed.batch_sizes
-    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
+    Example:
+        >>> import flambeau as torch
+        >>> packed = pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
 
     def __new__(
@@ -129,9 +130,10 @@ class PackedSequence(_PackedFields):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes `permutation`.
 
-    >>> import flambeau as torch
-    >>> invert_permutation(torch.tensor([2, 0, 1]))
-    tensor([1, 2, 0])
+    Example:
+        >>> import flambeau as torch
+        >>> invert_permutation(torch.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
     """
     if permutation is None:
         return None
@@ -146,10 +148,11 @@ def pack_padded_sequence(
 
     Raises RuntimeError unless the lengths are positive, at most T and, if `enforce_sorted`, decreasing.
 
-    >>> import flambeau as torch
-    >>> padded = torch.tensor([[1, 2, 0], [4, 5, 6]])
-    >>> pack_padded_sequence(padded, [2, 3], batch_first=True, enforce_sorted=False).data
-    tensor([4, 1, 5, 2, 6])
+    Example:
+        >>> import flambeau as torch
+        >>> padded = torch.tensor([[1, 2, 0], [4, 5, 6]])
+        >>> pack_padded_sequence(padded, [2, 3], batch_first=True, enforce_sorted=False).data
+        tensor([4, 1, 5, 2, 6])
     """
     lengths = torch.as_tensor(lengths, dtype=torch.int64)
     sorted_indices = None
@@ -200,10 +203,11 @@ def pad_packed_sequence(
 
     T is the length of the longest sequence, or `total_length`.
 
-    >>> import flambeau as torch
-    >>> pad_packed_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]), batch_first=True)
-    (tensor([[1, 2],
-            [3, 0]]), tensor([2, 1]))
+    Example:
+        >>> import flambeau as torch
+        >>> pad_packed_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]), batch_first=True)
+        (tensor([[1, 2],
+                [3, 0]]), tensor([2, 1]))
     """
     data, batch_sizes, _, unsorted_indices = sequence
     longest = batch_sizes.size(0)
@@ -233,10 +237,11 @@ def pad_sequence(
 ) -> Tensor:
     """Pad tensors `(L, *)` to one length and stack them: `(T, B, *)`, or `(B, T, *)` with `batch_first`.
 
-    >>> import flambeau as torch
-    >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
-    tensor([[1, 2],
-            [3, 0]])
+    Example:
+        >>> import flambeau as torch
+        >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
+        tensor([[1, 2],
+                [3, 0]])
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
@@ -257,9 +262,10 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Undo `pad_sequence`.
 
-    >>> import flambeau as torch
-    >>> unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
-    [tensor([1, 2]), tensor([3])]
+    Example:
+        >>> import flambeau as torch
+        >>> unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
+        [tensor([1, 2]), tensor([3])]
     """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
@@ -269,9 +275,10 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack tensors `(L, *)` of different lengths L, decreasing if `enforce_sorted`.
 
-    >>> import flambeau as torch
-    >>> pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).sorted_indices
-    tensor([1, 0])
+    Example:
+        >>> import flambeau as torch
+        >>> pack_sequence([torch.tensor([1]), torch.tensor([2, 3])], enforce_sorted=False).sorted_indices
+        tensor([1, 0])
     """
     lengths = torch.as_tensor([sequence.size(0) for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
@@ -280,9 +287,10 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Undo `pack_sequence`.
 
-    >>> import flambeau as torch
-    >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
-    [tensor([1, 2]), tensor([3])]
+    Example:
+        >>> import flambeau as torch
+        >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
+        [tensor([1, 2]), tensor([3])]
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -110,11 +110,12 @@ def spectral_norm(
 
     Miyato et al., *Spectral normalization for generative adversarial networks*, 2018.
 
-    >>> import flambeau as torch
-    >>> layer = spectral_norm(torch.nn.Linear(20, 40), n_power_iterations=50)
-    >>> output = layer(torch.randn(1, 20))
-    >>> abs(float(torch.linalg.matrix_norm(layer.weight, 2)) - 1.0) < 0.05
-    True
+    Example:
+        >>> import flambeau as torch
+        >>> layer = spectral_norm(torch.nn.Linear(20, 40), n_power_iterations=50)
+        >>> output = layer(torch.randn(1, 20))
+        >>> abs(float(torch.linalg.matrix_norm(layer.weight, 2)) - 1.0) < 0.05
+        True
     """
     SpectralNorm.apply(module, name, n_power_iterations, output_dim(module) if dim is None else dim, eps)
     return module

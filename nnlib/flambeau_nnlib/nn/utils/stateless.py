@@ -1,4 +1,4 @@
-"""The older name of ``torch.func.functional_call``."""
+"""The older name of `torch.func.functional_call`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def functional_call(
     module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None, kwargs: dict[str, Any] | None = None, *,
     tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
-    """``torch.func.functional_call``, which is to be preferred."""
+    """`torch.func.functional_call`, which is to be preferred."""
     warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
                   "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
                   FutureWarning, stacklevel=2)  # fmt: skip

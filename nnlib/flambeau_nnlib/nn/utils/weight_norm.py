@@ -82,10 +82,11 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyMod
 
     Salimans and Kingma, *Weight normalization*, 2016.
 
-    >>> import flambeau as torch
-    >>> layer = weight_norm(torch.nn.Linear(20, 40))
-    >>> layer.weight_g.shape, layer.weight_v.shape
-    (torch.Size([40, 1]), torch.Size([40, 20]))
+    Example:
+        >>> import flambeau as torch
+        >>> layer = weight_norm(torch.nn.Linear(20, 40))
+        >>> layer.weight_g.shape, layer.weight_v.shape
+        (torch.Size([40, 1]), torch.Size([40, 20]))
     """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",

@@ -1,7 +1,7 @@
 """Learning rate schedules.
 
 A scheduler sets the learning rate of every parameter group of an optimizer: to its first value when it is
-created, and to the next one each time its ``step`` is called, after the optimizer's.
+created, and to the next one each time its `step` is called, after the optimizer's.
 """
 
 from .combined import ChainedScheduler, SequentialLR

@@ -64,17 +64,18 @@ class SequentialLR(CombinedLR):
         ValueError: there are no schedulers, not one milestone less than schedulers, or one of another
             optimizer.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> warm_up = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
-    >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warm_up, decay], milestones=[2])
-    >>> for epoch in range(4):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.1]
-    [1.0]
-    [0.5]
-    [0.25]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> warm_up = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warm_up, decay], milestones=[2])
+        >>> for epoch in range(4):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.1]
+        [1.0]
+        [0.5]
+        [0.25]
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class SequentialLR(CombinedLR):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch; to be called after the optimizer's ``step``."""
+        """Go on to the next epoch; to be called after the optimizer's `step`."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -131,16 +132,17 @@ class ChainedScheduler(CombinedLR):
     Raises:
         ValueError: there are no schedulers, or one of another optimizer.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> warm_up = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
-    >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([warm_up, decay])
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.25]
-    [0.25]
-    [0.125]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> warm_up = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([warm_up, decay])
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.25]
+        [0.25]
+        [0.125]
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
@@ -155,7 +157,7 @@ class ChainedScheduler(CombinedLR):
         self._last_lr = values(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch; to be called after the optimizer's ``step``."""
+        """Go on to the next epoch; to be called after the optimizer's `step`."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = values(self.optimizer, "lr")

@@ -11,8 +11,8 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Lower the learning rates along half a cosine, as in `SGDR: Stochastic Gradient Descent with Warm
-    Restarts <https://arxiv.org/abs/1608.03983>`_ but without restarts.
+    """Lower the learning rates along half a cosine, as in [SGDR: Stochastic Gradient Descent with Warm
+    Restarts](https://arxiv.org/abs/1608.03983) but without restarts.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
@@ -20,14 +20,15 @@ class CosineAnnealingLR(LRScheduler):
         eta_min: the minimum.
         last_epoch: the epoch to continue from; -1 to begin.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=3)
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step(); print(round(scheduler.get_last_lr()[0], 3))
-    0.75
-    0.25
-    0.0
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=3)
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step(); print(round(scheduler.get_last_lr()[0], 3))
+        0.75
+        0.25
+        0.0
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -61,8 +62,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lower the learning rates along half a cosine, again and again, as in `SGDR: Stochastic Gradient Descent
-    with Warm Restarts <https://arxiv.org/abs/1608.03983>`_.
+    """Lower the learning rates along half a cosine, again and again, as in [SGDR: Stochastic Gradient Descent
+    with Warm Restarts](https://arxiv.org/abs/1608.03983).
 
     Args:
         optimizer: the optimizer whose learning rates are set.
@@ -74,14 +75,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Raises:
         ValueError: an argument is out of range.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step(); print(round(scheduler.get_last_lr()[0], 3))
-    0.5
-    1.0
-    0.5
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step(); print(round(scheduler.get_last_lr()[0], 3))
+        0.5
+        1.0
+        0.5
     """
 
     def __init__(

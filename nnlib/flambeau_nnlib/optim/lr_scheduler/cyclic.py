@@ -45,8 +45,8 @@ class MomentumCycler(LRScheduler):
 
 
 class CyclicLR(MomentumCycler):
-    """Move the learning rates up and down between two bounds, batch by batch, as in `Cyclical Learning Rates
-    for Training Neural Networks <https://arxiv.org/abs/1506.01186>`_.
+    """Move the learning rates up and down between two bounds, batch by batch, as in [Cyclical Learning Rates
+    for Training Neural Networks](https://arxiv.org/abs/1506.01186).
 
     Args:
         optimizer: the optimizer whose learning rates are set.
@@ -54,28 +54,29 @@ class CyclicLR(MomentumCycler):
         max_lr: the upper bound.
         step_size_up: the number of batches on the way up.
         step_size_down: the number of batches on the way down, by default the same.
-        mode: ``"triangular"``, ``"triangular2"``, which halves the range with every cycle, or
-            ``"exp_range"``, which multiplies it by ``gamma`` with every batch.
-        gamma: see ``mode``.
-        scale_fn: the factor of the range as a function, in place of ``mode``.
-        scale_mode: whether that is a function of the ``"cycle"`` or of the ``"iterations"``.
+        mode: `"triangular"`, `"triangular2"`, which halves the range with every cycle, or
+            `"exp_range"`, which multiplies it by `gamma` with every batch.
+        gamma: see `mode`.
+        scale_fn: the factor of the range as a function, in place of `mode`.
+        scale_mode: whether that is a function of the `"cycle"` or of the `"iterations"`.
         cycle_momentum: move the momentum too, in the opposite direction.
         base_momentum: the lower bound of the momentum.
         max_momentum: the upper bound of the momentum.
         last_epoch: the batch to continue from; -1 to begin.
 
     Raises:
-        ValueError: ``mode`` is unknown, or the optimizer has no momentum to move.
+        ValueError: `mode` is unknown, or the optimizer has no momentum to move.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
-    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=1.0, max_lr=2.0, step_size_up=2)
-    >>> for batch in range(4):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [1.5]
-    [2.0]
-    [1.5]
-    [1.0]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
+        >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=1.0, max_lr=2.0, step_size_up=2)
+        >>> for batch in range(4):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [1.5]
+        [2.0]
+        [1.5]
+        [1.0]
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class CyclicLR(MomentumCycler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """Return the factor of the range, in cycle or at batch ``x``."""
+        """Return the factor of the range, in cycle or at batch `x`."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -147,7 +148,7 @@ class CyclicLR(MomentumCycler):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state; of a ``scale_fn`` that is an object with ``__call__``, its attributes."""
+        """Return the state; of a `scale_fn` that is an object with `__call__`, its attributes."""
         f = self._scale_fn_custom
         saved = None if f is None or isinstance(f, FunctionType) else f.__dict__.copy()
         return {**super().state_dict(), "_scale_fn_custom": saved}

@@ -36,7 +36,7 @@ class FactorLR(LRScheduler):
 
 
 class StepLR(FactorLR):
-    """Multiply the learning rates by ``gamma`` every ``step_size`` epochs.
+    """Multiply the learning rates by `gamma` every `step_size` epochs.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
@@ -44,15 +44,16 @@ class StepLR(FactorLR):
         gamma: the factor.
         last_epoch: the epoch to continue from; -1 to begin.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-    >>> for epoch in range(4):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [1.0]
-    [0.5]
-    [0.5]
-    [0.25]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+        >>> for epoch in range(4):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [1.0]
+        [0.5]
+        [0.5]
+        [0.25]
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class StepLR(FactorLR):
 
 
 class MultiStepLR(FactorLR):
-    """Multiply the learning rates by ``gamma`` at given epochs.
+    """Multiply the learning rates by `gamma` at given epochs.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
@@ -78,14 +79,15 @@ class MultiStepLR(FactorLR):
         gamma: the factor.
         last_epoch: the epoch to continue from; -1 to begin.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.5]
-    [0.5]
-    [0.25]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.5]
+        [0.5]
+        [0.25]
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class MultiStepLR(FactorLR):
 
 
 class ConstantLR(FactorLR):
-    """Multiply the learning rates by ``factor`` for the first epochs.
+    """Multiply the learning rates by `factor` for the first epochs.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
@@ -114,13 +116,14 @@ class ConstantLR(FactorLR):
     Raises:
         ValueError: the factor is not between 0 and 1.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
-    >>> for epoch in range(2):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.5]
-    [1.0]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> for epoch in range(2):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.5]
+        [1.0]
     """
 
     def __init__(
@@ -147,21 +150,22 @@ class LinearLR(FactorLR):
     Args:
         optimizer: the optimizer whose learning rates are set.
         start_factor: the factor in epoch 0, above 0 and up to 1.
-        end_factor: the factor from epoch ``total_iters`` on, from 0 to 1.
+        end_factor: the factor from epoch `total_iters` on, from 0 to 1.
         total_iters: the number of epochs of the change.
         last_epoch: the epoch to continue from; -1 to begin.
 
     Raises:
         ValueError: a factor is out of range.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.75]
-    [1.0]
-    [1.0]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.75]
+        [1.0]
+        [1.0]
     """
 
     def __init__(
@@ -197,20 +201,21 @@ class LinearLR(FactorLR):
 
 
 class ExponentialLR(FactorLR):
-    """Multiply the learning rates by ``gamma`` every epoch.
+    """Multiply the learning rates by `gamma` every epoch.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
         gamma: the factor.
         last_epoch: the epoch to continue from; -1 to begin.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> for epoch in range(2):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.5]
-    [0.25]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> for epoch in range(2):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.5]
+        [0.25]
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -225,7 +230,7 @@ class ExponentialLR(FactorLR):
 
 
 class PolynomialLR(FactorLR):
-    """Lower the learning rates to zero, along ``(1 - epoch / total_iters) ** power``.
+    """Lower the learning rates to zero, along `(1 - epoch / total_iters) ** power`.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
@@ -233,13 +238,14 @@ class PolynomialLR(FactorLR):
         power: the power of the polynomial.
         last_epoch: the epoch to continue from; -1 to begin.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2)
-    >>> for epoch in range(2):
-    ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
-    [0.25]
-    [0.0]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2, power=2)
+        >>> for epoch in range(2):
+        ...     optimizer.step(); scheduler.step(); print(scheduler.get_last_lr())
+        [0.25]
+        [0.0]
     """
 
     def __init__(

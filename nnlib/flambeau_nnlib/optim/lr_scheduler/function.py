@@ -29,7 +29,7 @@ class FunctionLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state; of the functions, the attributes of those that are objects with ``__call__``."""
+        """Return the state; of the functions, the attributes of those that are objects with `__call__`."""
         saved = [None if isinstance(f, FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
         return {**super().state_dict(), "lr_lambdas": saved}
 
@@ -53,13 +53,14 @@ class LambdaLR(FunctionLR):
     Raises:
         ValueError: there are not as many functions as groups.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.25]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
     """
 
     def _next_lrs(self) -> Rates:
@@ -78,13 +79,14 @@ class MultiplicativeLR(FunctionLR):
         ValueError: there are not as many functions as groups.
         TypeError: a function is not one.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
-    >>> for epoch in range(3):
-    ...     optimizer.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.125]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+        >>> for epoch in range(3):
+        ...     optimizer.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.125]
     """
 
     def __init__(

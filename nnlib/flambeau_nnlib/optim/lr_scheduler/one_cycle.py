@@ -14,37 +14,37 @@ __all__ = ["OneCycleLR"]
 
 class OneCycleLR(MomentumCycler):
     """Raise the learning rates once, then lower them to almost nothing, batch by batch, as in
-    `Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates
-    <https://arxiv.org/abs/1708.07120>`_.
+    [Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates](https://arxiv.org/abs/1708.07120).
 
     Args:
         optimizer: the optimizer whose learning rates are set.
         max_lr: the highest learning rate, a number or a list of one for each group.
-        total_steps: the number of batches; or else ``epochs * steps_per_epoch``.
+        total_steps: the number of batches; or else `epochs * steps_per_epoch`.
         epochs: the number of epochs.
         steps_per_epoch: the number of batches in an epoch.
         pct_start: the share of the batches on the way up.
-        anneal_strategy: ``"cos"`` or ``"linear"``.
+        anneal_strategy: `"cos"` or `"linear"`.
         cycle_momentum: move the momentum, or beta1, too, in the opposite direction.
         base_momentum: the lowest momentum.
         max_momentum: the highest momentum.
-        div_factor: the first learning rate is ``max_lr / div_factor``.
+        div_factor: the first learning rate is `max_lr / div_factor`.
         final_div_factor: the last learning rate is the first one divided by this.
         three_phase: come down as slowly as up, then go down to the last learning rate.
         last_epoch: the batch to continue from; -1 to begin.
 
     Raises:
-        ValueError: an argument is out of range, or the optimizer has no momentum to move; from ``step``,
+        ValueError: an argument is out of range, or the optimizer has no momentum to move; from `step`,
             there are no batches left.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
-    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10, div_factor=2)
-    >>> for batch in range(3):
-    ...     optimizer.step(); scheduler.step(); print(round(scheduler.get_last_lr()[0], 3))
-    0.75
-    1.0
-    0.95
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)
+        >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10, div_factor=2)
+        >>> for batch in range(3):
+        ...     optimizer.step(); scheduler.step(); print(round(scheduler.get_last_lr()[0], 3))
+        0.75
+        1.0
+        0.95
     """
 
     def __init__(

@@ -13,15 +13,15 @@ __all__ = ["ReduceLROnPlateau"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the learning rates by ``factor`` when a metric has stopped improving.
+    """Multiply the learning rates by `factor` when a metric has stopped improving.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
-        mode: ``"min"`` for a metric that is to fall, ``"max"`` for one that is to rise.
+        mode: `"min"` for a metric that is to fall, `"max"` for one that is to rise.
         factor: the factor, below 1.
         patience: how many epochs without improvement to wait.
         threshold: the least improvement that counts.
-        threshold_mode: ``"rel"`` for a threshold relative to the best metric, ``"abs"`` for an absolute one.
+        threshold_mode: `"rel"` for a threshold relative to the best metric, `"abs"` for an absolute one.
         cooldown: how many epochs after a change do not count.
         min_lr: the lowest learning rate, a number or a list of one for each group.
         eps: the least change of a learning rate that is made.
@@ -30,15 +30,16 @@ class ReduceLROnPlateau(LRScheduler):
     Raises:
         ValueError: an argument is out of range.
 
-    >>> import flambeau as torch
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
-    >>> for loss in [3.0, 2.0, 2.0, 2.0]:
-    ...     optimizer.step(); scheduler.step(loss); print(scheduler.get_last_lr())
-    [1.0]
-    [1.0]
-    [1.0]
-    [0.5]
+    Example:
+        >>> import flambeau as torch
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+        >>> for loss in [3.0, 2.0, 2.0, 2.0]:
+        ...     optimizer.step(); scheduler.step(loss); print(scheduler.get_last_lr())
+        [1.0]
+        [1.0]
+        [1.0]
+        [0.5]
     """
 
     verbose = False

@@ -27,8 +27,8 @@ EPOCH_DEPRECATION_WARNING = (
 class LRScheduler:
     """Base class of all learning rate schedulers.
 
-    A subclass defines ``get_lr``, which returns the learning rates for the epoch ``self.last_epoch`` from the
-    present ones, or from the first ones, ``self.base_lrs``.  The constructor sets those for epoch 0.
+    A subclass defines `get_lr`, which returns the learning rates for the epoch `self.last_epoch` from the
+    present ones, or from the first ones, `self.base_lrs`.  The constructor sets those for epoch 0.
 
     Args:
         optimizer: the optimizer whose learning rates are set.  Load its checkpoint after creating the
@@ -36,19 +36,20 @@ class LRScheduler:
         last_epoch: the epoch to continue from; -1 to begin.
 
     Raises:
-        TypeError: ``optimizer`` is not an optimizer.
+        TypeError: `optimizer` is not an optimizer.
         KeyError: an epoch is given to continue from, but the optimizer has not had a scheduler.
 
-    >>> import flambeau as torch
-    >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
-    ...     def get_lr(self):
-    ...         return [lr / 2**self.last_epoch for lr in self.base_lrs]
-    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
-    >>> scheduler = Halving(optimizer)
-    >>> for epoch in range(2):
-    ...     optimizer.step(); scheduler.step()
-    >>> optimizer.param_groups[0]["lr"]
-    0.25
+    Example:
+        >>> import flambeau as torch
+        >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [lr / 2**self.last_epoch for lr in self.base_lrs]
+        >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+        >>> scheduler = Halving(optimizer)
+        >>> for epoch in range(2):
+        ...     optimizer.step(); scheduler.step()
+        >>> optimizer.param_groups[0]["lr"]
+        0.25
     """
 
     _is_initial = False
@@ -78,7 +79,7 @@ class LRScheduler:
             self.step()
 
     def get_lr(self) -> Rates:
-        """Compute the learning rate of each group for this epoch; for ``step`` alone to call.
+        """Compute the learning rate of each group for this epoch; for `step` alone to call.
 
         `get_last_lr` tells the learning rates in use.
         """
@@ -98,7 +99,7 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch; to be called after the optimizer's ``step``.
+        """Go on to the next epoch; to be called after the optimizer's `step`.
 
         Args:
             epoch: the epoch to go to; deprecated.
@@ -199,7 +200,7 @@ def _raised(scheduler: LRScheduler, flag: str) -> Iterator[None]:
 
 
 def _watch_step(optimizer: Any) -> None:
-    """Have the optimizer note that its ``step`` was called."""
+    """Have the optimizer note that its `step` was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     step = optimizer.step.__func__

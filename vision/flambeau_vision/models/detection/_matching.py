@@ -37,7 +37,7 @@ class BoxCoder:
         return factors[:2], factors[2:]
 
     def encode(self, boxes: Tensor, anchors: Tensor) -> Tensor:
-        """The differences that lead from anchors to boxes, both of shape ``(..., 4)``."""
+        """The differences that lead from anchors to boxes, both of shape `(..., 4)`."""
         (centre, side), (anchor_centre, anchor_side) = _centres_and_sides(boxes), _centres_and_sides(anchors)
         move, grow = self._factors(boxes)
         shifts = move * (centre - anchor_centre) / anchor_side
@@ -67,7 +67,7 @@ class Matcher:
         self.every_object = every_object
 
     def __call__(self, overlaps: Tensor) -> Tensor:
-        """From overlaps of shape ``(objects, anchors)`` to the index of an object, :data:`BELOW` or :data:`BETWEEN`."""
+        """From overlaps of shape `(objects, anchors)` to the index of an object, `BELOW` or `BETWEEN`."""
         if overlaps.shape[0] == 0:
             return torch.full(overlaps.shape[1:], BELOW, dtype=torch.int64, device=overlaps.device)
         best, nearest = overlaps.max(dim=0)
@@ -82,7 +82,7 @@ class Matcher:
 
 
 def draw_balanced(labels: Tensor, count: int, positive_share: float) -> tuple[Tensor, Tensor]:
-    """Draw ``count`` anchors to learn from: objects (label 1 and more), at most a share of them, and background (0).
+    """Draw `count` anchors to learn from: objects (label 1 and more), at most a share of them, and background (0).
 
     Returns:
         The indices of both.

@@ -16,7 +16,7 @@ Tensor = torch.Tensor
 
 
 def _grid(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """``(x, y)`` of each place of a grid, row by row."""
+    """`(x, y)` of each place of a grid, row by row."""
     places = torch.arange(height * width, device=device)
     return places % width, places // width
 
@@ -78,11 +78,11 @@ class AnchorGenerator(nn.Module):
 
 
 class DefaultBoxGenerator(nn.Module):
-    """The boxes of `SSD <https://arxiv.org/abs/1512.02325>`_.
+    """The boxes of [SSD](https://arxiv.org/abs/1512.02325).
 
     Args:
         aspect_ratios: for each map, ratios besides 1; each is taken both ways.
-        min_ratio: smallest scale, in percent of the image, where ``scales`` is not given.
+        min_ratio: smallest scale, in percent of the image, where `scales` is not given.
         max_ratio: largest scale.
         scales: for each map and one more, the scale, as a share of the image.
         steps: for each map, pixels of the image to one of the map.

@@ -52,7 +52,7 @@ class TwoMLPHead(nn.Module):
 
 
 class FastRCNNConvFCHead(nn.Sequential):
-    """Convolutions, then linear layers, on the features of a region of shape ``(C, H, W)``."""
+    """Convolutions, then linear layers, on the features of a region of shape `(C, H, W)`."""
 
     def __init__(
         self,
@@ -93,14 +93,14 @@ class FastRCNNPredictor(nn.Module):
 
 
 class FasterRCNN(nn.Module):
-    """`Faster R-CNN <https://arxiv.org/abs/1506.01497>`_: propose regions, then classify them.
+    """[Faster R-CNN](https://arxiv.org/abs/1506.01497): propose regions, then classify them.
 
-    In training, called with a list of images (floating, shape ``(C, H, W)``, values from 0 to 1) and a list of targets
-    (dicts of ``boxes`` and ``labels``), it gives a dict of losses. In evaluation, called with images, it gives for each
-    a dict of ``boxes``, ``labels`` and ``scores``.
+    In training, called with a list of images (floating, shape `(C, H, W)`, values from 0 to 1) and a list of targets
+    (dicts of `boxes` and `labels`), it gives a dict of losses. In evaluation, called with images, it gives for each
+    a dict of `boxes`, `labels` and `scores`.
 
     Args:
-        backbone: from a batch of images to features by name; has ``out_channels``.
+        backbone: from a batch of images to features by name; has `out_channels`.
         num_classes: with the background, which is class 0.
         min_size: length that the shorter side of images is scaled to.
         max_size: largest length of the longer side.
@@ -108,11 +108,11 @@ class FasterRCNN(nn.Module):
         image_std: of each channel.
         rpn_anchor_generator: makes the anchors; by default one size for each of five levels, in three shapes.
         rpn_head: rates the anchors.
-        rpn_pre_nms_top_n_train: and the further arguments of this kind: see :class:`RegionProposalNetwork`.
+        rpn_pre_nms_top_n_train: and the further arguments of this kind: see `RegionProposalNetwork`.
         box_roi_pool: features of regions; by default 7 x 7 of the level that fits.
         box_head: from these to vectors.
-        box_predictor: from vectors to scores and boxes; give this or ``num_classes``.
-        box_score_thresh: and the further arguments of this kind: see :class:`RoIHeads`.
+        box_predictor: from vectors to scores and boxes; give this or `num_classes`.
+        box_score_thresh: and the further arguments of this kind: see `RoIHeads`.
     """
 
     def __init__(
@@ -229,9 +229,9 @@ class FasterRCNN_MobileNet_V3_Large_320_FPN_Weights(WeightsEnum):
 
 @register_model(FasterRCNN_ResNet50_FPN_Weights, loads=True)
 def fasterrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on ResNet-50; further arguments are those of :class:`FasterRCNN`.
+    """Faster R-CNN on ResNet-50; further arguments are those of `FasterRCNN`.
 
-    Besides, ``weights_backbone`` are weights of the ResNet alone, and ``trainable_backbone_layers`` how many of its
+    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
     stages are trained, from 0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
@@ -244,7 +244,7 @@ def fasterrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> F
 def fasterrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
     """Faster R-CNN on ResNet-50, with more convolutions: `Benchmarking Detection Transfer Learning`_.
 
-    Arguments as for :func:`fasterrcnn_resnet50_fpn`.
+    Arguments as for `fasterrcnn_resnet50_fpn`.
 
     .. _Benchmarking Detection Transfer Learning: https://arxiv.org/abs/2111.11429
     """
@@ -271,12 +271,12 @@ def _on_mobilenet(weights: Any, progress: bool, kwargs: dict[str, Any]) -> Faste
 
 @register_model(FasterRCNN_MobileNet_V3_Large_FPN_Weights, loads=True)
 def fasterrcnn_mobilenet_v3_large_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on MobileNet v3; arguments as for :func:`fasterrcnn_resnet50_fpn`, layers from 0 to 6."""
+    """Faster R-CNN on MobileNet v3; arguments as for `fasterrcnn_resnet50_fpn`, layers from 0 to 6."""
     return _on_mobilenet(weights, progress, kwargs)
 
 
 @register_model(FasterRCNN_MobileNet_V3_Large_320_FPN_Weights, loads=True)
 def fasterrcnn_mobilenet_v3_large_320_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on MobileNet v3 for small images; arguments as for :func:`fasterrcnn_mobilenet_v3_large_fpn`."""
+    """Faster R-CNN on MobileNet v3 for small images; arguments as for `fasterrcnn_mobilenet_v3_large_fpn`."""
     small = {"min_size": 320, "max_size": 640, "rpn_pre_nms_top_n_test": 150, "rpn_post_nms_top_n_test": 150}
     return _on_mobilenet(weights, progress, {**small, **kwargs})

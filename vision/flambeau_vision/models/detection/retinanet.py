@@ -119,12 +119,12 @@ class RetinaNetHead(nn.Module):
 
 
 class RetinaNet(nn.Module):
-    """`Focal Loss for Dense Object Detection <https://arxiv.org/abs/1708.02002>`_: classify all anchors at once.
+    """[Focal Loss for Dense Object Detection](https://arxiv.org/abs/1708.02002): classify all anchors at once.
 
-    Called as :class:`~flambeau_vision.models.detection.FasterRCNN`.
+    Called as `flambeau_vision.models.detection.FasterRCNN`.
 
     Args:
-        backbone: from a batch of images to features by name; has ``out_channels``.
+        backbone: from a batch of images to features by name; has `out_channels`.
         num_classes: with the background, which is class 0.
         min_size: length that the shorter side of images is scaled to.
         max_size: largest length of the longer side.
@@ -138,7 +138,7 @@ class RetinaNet(nn.Module):
         fg_iou_thresh: overlap with an object from which an anchor is to learn it.
         bg_iou_thresh: overlap below which it is to learn background.
         topk_candidates: results of each level to keep before suppression.
-        box_loss: ``l1`` on differences, or ``giou`` on boxes.
+        box_loss: `l1` on differences, or `giou` on boxes.
     """
 
     def __init__(
@@ -264,9 +264,9 @@ class RetinaNet_ResNet50_FPN_V2_Weights(WeightsEnum):
 
 @register_model(RetinaNet_ResNet50_FPN_Weights, loads=True)
 def retinanet_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
-    """RetinaNet on ResNet-50; further arguments are those of :class:`RetinaNet`.
+    """RetinaNet on ResNet-50; further arguments are those of `RetinaNet`.
 
-    Besides, ``weights_backbone`` are weights of the ResNet alone, and ``trainable_backbone_layers`` how many of its
+    Besides, `weights_backbone` are weights of the ResNet alone, and `trainable_backbone_layers` how many of its
     stages are trained, from 0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
@@ -280,7 +280,7 @@ def retinanet_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> Re
 def retinanet_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
     """RetinaNet on ResNet-50 with group normalization in its heads: `Bridging the Gap`_.
 
-    Arguments as for :func:`retinanet_resnet50_fpn`.
+    Arguments as for `retinanet_resnet50_fpn`.
 
     .. _Bridging the Gap: https://arxiv.org/abs/1912.02424
     """

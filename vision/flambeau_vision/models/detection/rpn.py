@@ -55,13 +55,13 @@ def _rename_old_keys(module: RPNHead, state_dict: dict, prefix: str, *rest: obje
 
 
 def by_anchor(output: Tensor, values: int) -> Tensor:
-    """From ``(N, anchors * values, H, W)`` to ``(N, H * W * anchors, values)``."""
+    """From `(N, anchors * values, H, W)` to `(N, H * W * anchors, values)`."""
     batch, _, height, width = output.shape
     return output.reshape(batch, -1, values, height, width).permute(0, 3, 4, 1, 2).reshape(batch, -1, values)
 
 
 class RegionProposalNetwork(nn.Module):
-    """Regions in which there may be an object: from `Faster R-CNN <https://arxiv.org/abs/1506.01497>`_.
+    """Regions in which there may be an object: from [Faster R-CNN](https://arxiv.org/abs/1506.01497).
 
     Args:
         anchor_generator: makes the anchors.
@@ -70,7 +70,7 @@ class RegionProposalNetwork(nn.Module):
         bg_iou_thresh: overlap below which it is to learn background.
         batch_size_per_image: anchors to learn from.
         positive_fraction: largest share of objects among them.
-        pre_nms_top_n: proposals to keep before suppression, by ``training`` and ``testing``.
+        pre_nms_top_n: proposals to keep before suppression, by `training` and `testing`.
         post_nms_top_n: proposals to keep after it.
         nms_thresh: overlap of proposals above which the less likely is dropped.
         score_thresh: least likelihood of a proposal.

@@ -34,7 +34,7 @@ def _xavier(layers: nn.Module) -> None:
 
 
 class SSDScoringHead(nn.Module):
-    """For each box at each place of each map, ``values`` numbers."""
+    """For each box at each place of each map, `values` numbers."""
 
     def __init__(self, in_channels: Sequence[int], num_anchors: Sequence[int], values: int) -> None:
         super().__init__()
@@ -77,14 +77,14 @@ class SSDMatcher(Matcher):
 
 
 class SSD(nn.Module):
-    """`SSD: Single Shot MultiBox Detector <https://arxiv.org/abs/1512.02325>`_.
+    """[SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325).
 
-    Called as :class:`~flambeau_vision.models.detection.FasterRCNN`.
+    Called as `flambeau_vision.models.detection.FasterRCNN`.
 
     Args:
         backbone: from a batch of images to features by name.
         anchor_generator: makes the boxes.
-        size: ``(width, height)`` that images are scaled to.
+        size: `(width, height)` that images are scaled to.
         num_classes: with the background, which is class 0.
         image_mean: of each channel.
         image_std: of each channel.
@@ -274,9 +274,9 @@ class SSD300_VGG16_Weights(WeightsEnum):
 
 @register_model(SSD300_VGG16_Weights, loads=True)
 def ssd300_vgg16(*, weights: Any, progress: bool, **kwargs: Any) -> SSD:
-    """SSD on VGG-16, for images scaled to 300 x 300; further arguments are those of :class:`SSD`.
+    """SSD on VGG-16, for images scaled to 300 x 300; further arguments are those of `SSD`.
 
-    Besides, ``weights_backbone`` are weights of VGG alone, and ``trainable_backbone_layers`` how many of its stages are
+    Besides, `weights_backbone` are weights of VGG alone, and `trainable_backbone_layers` how many of its stages are
     trained, from 0 to 5.
     """
     chosen, trained = choose_weights(kwargs, weights, VGG16_Weights.IMAGENET1K_FEATURES, largest=5, usual=4)

@@ -31,7 +31,7 @@ class ImageList:
 
 
 def resize_boxes(boxes: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
-    """Boxes in an image of ``(height, width)`` that is scaled to another size."""
+    """Boxes in an image of `(height, width)` that is scaled to another size."""
     scale_y, scale_x = (new / old for new, old in zip(new_size, original_size, strict=True))
     return boxes * torch.tensor([scale_x, scale_y, scale_x, scale_y], dtype=boxes.dtype, device=boxes.device)
 
@@ -45,7 +45,7 @@ class GeneralizedRCNNTransform(nn.Module):
         image_mean: of each channel.
         image_std: of each channel.
         size_divisible: the sides of the batch are multiples of this.
-        fixed_size: ``(width, height)`` to scale to, whatever the shape.
+        fixed_size: `(width, height)` to scale to, whatever the shape.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class GeneralizedRCNNTransform(nn.Module):
         self.fixed_size = fixed_size
 
     def normalize(self, image: Tensor) -> Tensor:
-        """``(image - mean) / std``, for floating images."""
+        """`(image - mean) / std`, for floating images."""
         if not image.is_floating_point():
             raise TypeError(
                 f"Expected input images to be of floating type (in range [0, 1]), but found type {image.dtype} instead"

@@ -37,7 +37,7 @@ _BUILDERS: dict[str, Callable[..., nn.Module]] = {
 class SimpleSegmentationModel(nn.Module):
     """A classifier of each pixel on features of a backbone; the result is scaled up to the size of the image.
 
-    The result is a dict: ``out`` of shape ``(N, num_classes, H, W)``, and ``aux`` with an auxiliary classifier.
+    The result is a dict: `out` of shape `(N, num_classes, H, W)`, and `aux` with an auxiliary classifier.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ def build(
 ) -> nn.Module:
     """Put a network together from its parts, and load weights: those of the backbone if there are none for the whole.
 
-    ``head`` and ``aux_head`` make a classifier from the channels of the features and the number of classes.
+    `head` and `aux_head` make a classifier from the channels of the features and the number of classes.
     """
     weights_class = _BACKBONE_WEIGHTS[backbone_name]
     if weights_backbone == "default":
@@ -113,6 +113,6 @@ def build(
 
 
 def coco_with_voc_labels(file: str, num_params: int) -> Weights:
-    """Weights for the 21 classes of Pascal VOC, trained on images of COCO, published as ``file.pth``."""
+    """Weights for the 21 classes of Pascal VOC, trained on images of COCO, published as `file.pth`."""
     meta = {"categories": VOC_CATEGORIES, "num_params": num_params}
     return Weights(f"{SITE}{file}.pth", partial(SemanticSegmentation, resize_size=520), meta)

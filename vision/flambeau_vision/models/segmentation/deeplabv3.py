@@ -28,7 +28,7 @@ Tensor = torch.Tensor
 
 
 class DeepLabV3(SimpleSegmentationModel):
-    """`Rethinking Atrous Convolution for Semantic Image Segmentation <https://arxiv.org/abs/1706.05587>`_."""
+    """[Rethinking Atrous Convolution for Semantic Image Segmentation](https://arxiv.org/abs/1706.05587)."""
 
 
 class ASPPConv(nn.Sequential):
@@ -116,17 +116,17 @@ class DeepLabV3_MobileNet_V3_Large_Weights(WeightsEnum):
 
 @register_model(DeepLabV3_ResNet50_Weights, loads=True)
 def deeplabv3_resnet50(**kwargs: Any) -> DeepLabV3:
-    """DeepLab v3 on ResNet-50; arguments ``num_classes``, ``aux_loss`` and ``weights_backbone``."""
+    """DeepLab v3 on ResNet-50; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "resnet50", **kwargs)
 
 
 @register_model(DeepLabV3_ResNet101_Weights, loads=True)
 def deeplabv3_resnet101(**kwargs: Any) -> DeepLabV3:
-    """DeepLab v3 on ResNet-101; arguments ``num_classes``, ``aux_loss`` and ``weights_backbone``."""
+    """DeepLab v3 on ResNet-101; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "resnet101", **kwargs)
 
 
 @register_model(DeepLabV3_MobileNet_V3_Large_Weights, loads=True)
 def deeplabv3_mobilenet_v3_large(**kwargs: Any) -> DeepLabV3:
-    """DeepLab v3 on MobileNet v3; arguments ``num_classes``, ``aux_loss`` and ``weights_backbone``."""
+    """DeepLab v3 on MobileNet v3; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(DeepLabV3, DeepLabHead, FCNHead, "mobilenet_v3_large", **kwargs)

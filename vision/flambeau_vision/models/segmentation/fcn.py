@@ -13,7 +13,7 @@ __all__ = ["FCN", "FCN_ResNet50_Weights", "FCN_ResNet101_Weights", "fcn_resnet50
 
 
 class FCN(SimpleSegmentationModel):
-    """`Fully Convolutional Networks for Semantic Segmentation <https://arxiv.org/abs/1411.4038>`_."""
+    """[Fully Convolutional Networks for Semantic Segmentation](https://arxiv.org/abs/1411.4038)."""
 
 
 class FCNHead(nn.Sequential):
@@ -42,11 +42,11 @@ class FCN_ResNet101_Weights(WeightsEnum):
 
 @register_model(FCN_ResNet50_Weights, loads=True)
 def fcn_resnet50(**kwargs: Any) -> FCN:
-    """FCN on ResNet-50; arguments ``num_classes``, ``aux_loss`` and ``weights_backbone``."""
+    """FCN on ResNet-50; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(FCN, FCNHead, FCNHead, "resnet50", **kwargs)
 
 
 @register_model(FCN_ResNet101_Weights, loads=True)
 def fcn_resnet101(**kwargs: Any) -> FCN:
-    """FCN on ResNet-101; arguments ``num_classes``, ``aux_loss`` and ``weights_backbone``."""
+    """FCN on ResNet-101; arguments `num_classes`, `aux_loss` and `weights_backbone`."""
     return build(FCN, FCNHead, FCNHead, "resnet101", **kwargs)

@@ -44,10 +44,10 @@ class LRASPPHead(nn.Module):
 
 
 class LRASPP(nn.Module):
-    """`Searching for MobileNetV3 <https://arxiv.org/abs/1905.02244>`_: "lite reduced" pyramid pooling.
+    """[Searching for MobileNetV3](https://arxiv.org/abs/1905.02244): "lite reduced" pyramid pooling.
 
     Args:
-        backbone: gives features ``low`` and ``high``.
+        backbone: gives features `low` and `high`.
         low_channels: channels of the fine features.
         high_channels: channels of the coarse features.
         num_classes: outputs for each pixel.
@@ -85,7 +85,7 @@ def lraspp_mobilenet_v3_large(
     weights_backbone: Any = MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     **kwargs: Any,
 ) -> LRASPP:
-    """LRASPP on MobileNet v3; arguments ``num_classes`` and ``weights_backbone``."""
+    """LRASPP on MobileNet v3; arguments `num_classes` and `weights_backbone`."""
     weights_backbone = MobileNet_V3_Large_Weights.verify(weights_backbone)
     if weights is not None:
         weights_backbone = None

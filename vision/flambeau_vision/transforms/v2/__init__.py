@@ -1,6 +1,6 @@
 """The transforms for whole samples: images together with their boxes and masks.
 
-Boxes and masks are marked by the types of :mod:`flambeau_vision.tv_tensors`.
+Boxes and masks are marked by the types of `flambeau_vision.tv_tensors`.
 """
 
 from __future__ import annotations

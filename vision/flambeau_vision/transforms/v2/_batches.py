@@ -56,7 +56,7 @@ class _MixBatch(Transform):
 
 
 class MixUp(_MixBatch):
-    """Average each sample of a batch with the one before it: `mixup <https://arxiv.org/abs/1710.09412>`_.
+    """Average each sample of a batch with the one before it: [mixup](https://arxiv.org/abs/1710.09412).
 
     Args:
         alpha: parameter of the distribution of the weights.
@@ -75,7 +75,7 @@ class MixUp(_MixBatch):
 class CutMix(_MixBatch):
     """Paste a rectangle of the sample before into each sample of a batch.
 
-    From `CutMix <https://arxiv.org/abs/1905.04899>`_; arguments as for :class:`MixUp`.
+    From [CutMix](https://arxiv.org/abs/1905.04899); arguments as for `MixUp`.
     """
 
     def make_mix(self, share: float, height: int, width: int) -> dict[str, Any]:

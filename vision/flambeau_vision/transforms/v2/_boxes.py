@@ -43,9 +43,9 @@ class ConvertBoundingBoxFormat(Transform):
 
 
 class RandomIoUCrop(Transform):
-    """Cut out a random rectangle that overlaps some box enough: as for `SSD <https://arxiv.org/abs/1512.02325>`_.
+    """Cut out a random rectangle that overlaps some box enough: as for [SSD](https://arxiv.org/abs/1512.02325).
 
-    Boxes whose centre is cut off become empty; follow with :class:`SanitizeBoundingBoxes`.
+    Boxes whose centre is cut off become empty; follow with `SanitizeBoundingBoxes`.
 
     Args:
         min_scale: smallest side, as a share of the image.

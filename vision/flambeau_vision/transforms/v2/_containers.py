@@ -39,7 +39,7 @@ class Compose(_Container):
 
 
 class RandomApply(_Container):
-    """Apply all of the transforms with probability ``p``, or none."""
+    """Apply all of the transforms with probability `p`, or none."""
 
     def __init__(self, transforms: Sequence[Callable], p: float = 0.5) -> None:
         super().__init__(transforms)
@@ -53,7 +53,7 @@ class RandomApply(_Container):
 
 
 class RandomChoice(_Container):
-    """Apply one of the transforms; ``p`` are their weights, equal by default."""
+    """Apply one of the transforms; `p` are their weights, equal by default."""
 
     def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
         super().__init__(transforms)

@@ -30,7 +30,7 @@ _BILINEAR = InterpolationMode.BILINEAR
 
 
 class GaussianNoise(Transform):
-    """Add normal noise to floating images; with ``clip``, keep the values between 0 and 1."""
+    """Add normal noise to floating images; with `clip`, keep the values between 0 and 1."""
 
     kinds = ()
 
@@ -48,7 +48,7 @@ class GaussianNoise(Transform):
 
 
 class JPEG(Transform):
-    """Compress images and restore them; ``quality`` from 1 to 100, or a range to draw it from."""
+    """Compress images and restore them; `quality` from 1 to 100, or a range to draw it from."""
 
     kinds = ()
 
@@ -101,7 +101,7 @@ class RandomChannelPermutation(Transform):
 
 
 class RandomPhotometricDistort(Transform):
-    """Change brightness, contrast, saturation, hue and the order of channels, each with probability ``p``: as for SSD."""
+    """Change brightness, contrast, saturation, hue and the order of channels, each with probability `p`: as for SSD."""
 
     kinds = ()
 
@@ -143,7 +143,7 @@ class RandomPhotometricDistort(Transform):
 
 
 class RandomResize(Transform):
-    """Scale the shorter side to a random length from ``min_size`` up to, but not including, ``max_size``."""
+    """Scale the shorter side to a random length from `min_size` up to, but not including, `max_size`."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class RandomResize(Transform):
 
 
 class RandomShortestSize(Transform):
-    """Scale the shorter side to one of the lengths in ``min_size``, the longer side to at most ``max_size``."""
+    """Scale the shorter side to one of the lengths in `min_size`, the longer side to at most `max_size`."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class RandomShortestSize(Transform):
 
 
 class RandomZoomOut(SampleTransform, MaybeTransform):
-    """Put the image at a random place of a larger canvas, with probability ``p``.
+    """Put the image at a random place of a larger canvas, with probability `p`.
 
     Args:
         fill: the value of the canvas, one per channel, or a dict by type.
@@ -225,7 +225,7 @@ class RandomZoomOut(SampleTransform, MaybeTransform):
 
 
 class ScaleJitter(Transform):
-    """Scale to fit ``target_size``, times a random factor from ``scale_range``."""
+    """Scale to fit `target_size`, times a random factor from `scale_range`."""
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ def _move(
     canvas_size: tuple[int, int] | None = None,
     clamp: bool = True,
 ) -> Boxes:
-    """Move the four corners of each box by a function of ``(x, y)``; the new box is the smallest that holds them."""
+    """Move the four corners of each box by a function of `(x, y)`; the new box is the smallest that holds them."""
     canvas_size = canvas_size or boxes.canvas_size
     form = boxes.format.value.lower()
     xyxy = box_convert(_plain(boxes), form, "xyxy")

@@ -79,15 +79,15 @@ class RandomCrop(SampleTransform, transforms.RandomCrop):
 
 
 class RandomHorizontalFlip(SampleTransform, transforms.RandomHorizontalFlip):
-    """Swap left and right with probability ``p``."""
+    """Swap left and right with probability `p`."""
 
 
 class RandomPerspective(SampleTransform, transforms.RandomPerspective):
-    """Tilt at random, with probability ``p``."""
+    """Tilt at random, with probability `p`."""
 
 
 class RandomResizedCrop(SampleTransform, transforms.RandomResizedCrop):
-    """Cut out a rectangle of random size and shape, and scale it to ``size``."""
+    """Cut out a rectangle of random size and shape, and scale it to `size`."""
 
 
 class RandomRotation(SampleTransform, transforms.RandomRotation):
@@ -95,11 +95,11 @@ class RandomRotation(SampleTransform, transforms.RandomRotation):
 
 
 class RandomVerticalFlip(SampleTransform, transforms.RandomVerticalFlip):
-    """Swap top and bottom with probability ``p``."""
+    """Swap top and bottom with probability `p`."""
 
 
 class Resize(SampleTransform, transforms.Resize):
-    """Scale to ``size``."""
+    """Scale to `size`."""
 
 
 class ColorJitter(_ImagesOnly, transforms.ColorJitter):
@@ -119,39 +119,39 @@ class LinearTransformation(_ImagesOnly, transforms.LinearTransformation):
 
 
 class Normalize(_ImagesOnly, transforms.Normalize):
-    """``(image - mean) / std``, channel by channel."""
+    """`(image - mean) / std`, channel by channel."""
 
 
 class RandomAdjustSharpness(_ImagesOnly, transforms.RandomAdjustSharpness):
-    """Blur or sharpen, with probability ``p``."""
+    """Blur or sharpen, with probability `p`."""
 
 
 class RandomAutocontrast(_ImagesOnly, transforms.RandomAutocontrast):
-    """Stretch the contrast with probability ``p``."""
+    """Stretch the contrast with probability `p`."""
 
 
 class RandomEqualize(_ImagesOnly, transforms.RandomEqualize):
-    """Equalize the histogram with probability ``p``."""
+    """Equalize the histogram with probability `p`."""
 
 
 class RandomErasing(_ImagesOnly, transforms.RandomErasing):
-    """Overwrite a random rectangle, with probability ``p``."""
+    """Overwrite a random rectangle, with probability `p`."""
 
 
 class RandomGrayscale(_ImagesOnly, transforms.RandomGrayscale):
-    """Grey with probability ``p``, in as many channels as there were."""
+    """Grey with probability `p`, in as many channels as there were."""
 
 
 class RandomInvert(_ImagesOnly, transforms.RandomInvert):
-    """Invert the colours with probability ``p``."""
+    """Invert the colours with probability `p`."""
 
 
 class RandomPosterize(_ImagesOnly, transforms.RandomPosterize):
-    """Keep ``bits`` bits of each value, with probability ``p``."""
+    """Keep `bits` bits of each value, with probability `p`."""
 
 
 class RandomSolarize(_ImagesOnly, transforms.RandomSolarize):
-    """Invert the values from ``threshold`` on, with probability ``p``."""
+    """Invert the values from `threshold` on, with probability `p`."""
 
 
 class FiveCrop(_NoBoxes, transforms.FiveCrop):

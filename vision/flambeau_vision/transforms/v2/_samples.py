@@ -108,4 +108,4 @@ class SampleTransform:
 
 
 class Transform(SampleTransform, _base.Transform):
-    """The base of transforms of one's own: define ``transform(inpt, params)``, and ``make_params(flat_inputs)``."""
+    """The base of transforms of one's own: define `transform(inpt, params)`, and `make_params(flat_inputs)`."""

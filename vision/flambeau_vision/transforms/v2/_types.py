@@ -53,10 +53,10 @@ class PILToTensor(Transform):
 
 
 class ToDtype(Transform):
-    """Change the dtype, and with ``scale`` the values of images.
+    """Change the dtype, and with `scale` the values of images.
 
     Args:
-        dtype: the dtype of images and plain tensors; or a dict from type to dtype, with ``"others"`` for the rest and
+        dtype: the dtype of images and plain tensors; or a dict from type to dtype, with `"others"` for the rest and
             None for no change.
         scale: scale floats to 0 to 1, integers to 0 to their largest.
     """
@@ -86,7 +86,7 @@ def _is_array(value: Any) -> bool:
 
 
 class ToImage(Transform):
-    """PIL images, arrays and plain tensors as :class:`~flambeau_vision.tv_tensors.Image`, their values unchanged."""
+    """PIL images, arrays and plain tensors as `flambeau_vision.tv_tensors.Image`, their values unchanged."""
 
     kinds = ()
 
@@ -100,7 +100,7 @@ class ToImage(Transform):
 
 
 class ToPILImage(Transform):
-    """Image tensors as PIL images, in ``mode`` where given."""
+    """Image tensors as PIL images, in `mode` where given."""
 
     kinds = ()
 

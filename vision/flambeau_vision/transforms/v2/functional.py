@@ -104,12 +104,12 @@ to_grayscale = typed(F.to_grayscale)
 
 
 def get_size(inpt: Any) -> list[int]:
-    """``[height, width]`` of an image, of masks, or of the canvas of boxes."""
+    """`[height, width]` of an image, of masks, or of the canvas of boxes."""
     return get_dimensions(inpt)[1:]
 
 
 def to_image(inpt: Any) -> tv_tensors.Image:
-    """A tensor, an array of shape ``(H, W, C)`` or a PIL image as an :class:`Image`, its values unchanged."""
+    """A tensor, an array of shape `(H, W, C)` or a PIL image as an `Image`, its values unchanged."""
     if is_pil_image(inpt):
         inpt = pil_to_tensor(inpt)
     elif not isinstance(inpt, torch.Tensor):
@@ -124,7 +124,7 @@ def to_pure_tensor(inpt: torch.Tensor) -> torch.Tensor:
 
 @typed
 def to_dtype(inpt: torch.Tensor, dtype: torch.dtype = torch.float32, scale: bool = False) -> torch.Tensor:
-    """Change the dtype; with ``scale``, the values of images too: floats from 0 to 1, integers from 0 to their largest."""
+    """Change the dtype; with `scale`, the values of images too: floats from 0 to 1, integers from 0 to their largest."""
     is_image = not isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask)
     return F.convert_image_dtype(inpt, dtype) if scale and is_image else inpt.to(dtype)
 
@@ -143,10 +143,10 @@ def permute_channels(inpt: Any, permutation: list[int]) -> Any:
 def gaussian_noise(
     inpt: torch.Tensor, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
 ) -> torch.Tensor:
-    """Add normal noise to a floating image; with ``clip``, keep the values between 0 and 1.
+    """Add normal noise to a floating image; with `clip`, keep the values between 0 and 1.
 
     Raises:
-        ValueError: if the image is not floating, or ``sigma`` is negative.
+        ValueError: if the image is not floating, or `sigma` is negative.
     """
     if isinstance(inpt, tv_tensors.BoundingBoxes | tv_tensors.Mask):
         return inpt
@@ -163,7 +163,7 @@ def convert_bounding_box_format(
     old_format: tv_tensors.BoundingBoxFormat | str | None = None,
     new_format: tv_tensors.BoundingBoxFormat | str | None = None,
 ) -> torch.Tensor:
-    """Boxes in another format; for plain tensors ``old_format`` is needed."""
+    """Boxes in another format; for plain tensors `old_format` is needed."""
     if new_format is None:
         raise TypeError("convert_bounding_box_format() missing 1 required argument: 'new_format'")
     if isinstance(inpt, tv_tensors.BoundingBoxes):
@@ -179,7 +179,7 @@ def clamp_bounding_boxes(
     format: tv_tensors.BoundingBoxFormat | str | None = None,
     canvas_size: tuple[int, int] | None = None,
 ) -> torch.Tensor:
-    """Boxes cut off at the border of the canvas; for plain tensors ``format`` and ``canvas_size`` are needed."""
+    """Boxes cut off at the border of the canvas; for plain tensors `format` and `canvas_size` are needed."""
     if isinstance(inpt, tv_tensors.BoundingBoxes):
         return clamp_boxes(inpt)
     if format is None or canvas_size is None:

@@ -42,21 +42,26 @@ def adadelta(
 
 
 class Adadelta(FirstOrder):
-    """[ADADELTA: An Adaptive Learning Rate Method](https://arxiv.org/abs/1212.5701).
+    """Adadelta: step sizes come from how far elements moved of late, so that there is hardly a learning rate to choose.
+
+    A step is `param -= lr * grad * sqrt(d + eps) / sqrt(v + eps)` with the running means `v` of the squared gradients
+    and `d` of the squared updates.
+
+    Zeiler, [ADADELTA: An Adaptive Learning Rate Method](https://arxiv.org/abs/1212.5701), 2012.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: factor of the updates, a number or a tensor of one element.
-        rho: the share of the running mean squares that stays from step to step.
-        eps: added to the mean squares before their root is taken.
-        weight_decay: factor of the L2 penalty.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: factor of the updates, a number or a tensor of one element, not negative; 1 is the method as published.
+        rho: the share of the running means that stays from step to step, from 0 to 1.
+        eps: added to the mean squares before their root is taken; the first steps depend on it.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
         foreach: accepted, for the results do not depend on it.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative, or `rho` is not from 0 to 1.
 
     Example:
         >>> import flambeau as torch

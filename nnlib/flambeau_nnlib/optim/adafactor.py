@@ -62,16 +62,22 @@ def _factored_variance(grad: Tensor, state: State, novelty: float, eps: float) -
 
 
 class Adafactor(FirstOrder):
-    """[Adafactor: Adaptive Learning Rates with Sublinear Memory Cost](https://arxiv.org/abs/1804.04235).
+    """Adafactor: for matrices, means of rows and columns stand for Adam's mean squares, which saves their memory.
+
+    There is no running mean of the gradient either. The length of an update is relative to the parameter's: `lr` (or
+    `1 / sqrt(t)` in step t, if that is less) times the root mean square of the parameter.
+
+    Shazeer and Stern, [Adafactor: Adaptive Learning Rates with Sublinear Memory Cost](https://arxiv.org/abs/1804.04235),
+    2018.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
         lr: the largest learning rate, relative to the parameters; a number or a tensor of one element.
-        beta2_decay: the power of the step that new squared gradients are weighted with.
-        eps: lower bounds of the squared gradient's root (by default the dtype's epsilon), and of the
-            parameter's root mean square.
-        d: the root mean square to which larger updates are clipped.
-        weight_decay: the parameters shrink by `lr * weight_decay` in each step.
+        beta2_decay: in step t, new squared gradients have the weight `t ** beta2_decay` in their mean; not above 0.
+        eps: lower bounds of the root of the mean squared gradient (None: the dtype's epsilon), and of the parameter's root
+            mean square, for parameters that start at zero.
+        d: the root mean square to which longer updates are cut, at least 1.
+        weight_decay: the parameters shrink by `lr * weight_decay` in each step; 0 for not at all.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
 

@@ -36,21 +36,28 @@ def adagrad(
 
 
 class Adagrad(FirstOrder):
-    """[Adaptive Subgradient Methods for Online Learning and Stochastic Optimization](https://jmlr.org/papers/v12/duchi11a.html).
+    """Adagrad: elements that have moved much already move less.
+
+    With the sum `s` of all squared gradients so far, step t is
+    `param -= lr / (1 + (t - 1) * lr_decay) * grad / (sqrt(s) + eps)`.
+
+    Duchi, Hazan and Singer, [Adaptive Subgradient Methods for Online Learning and Stochastic
+    Optimization](https://jmlr.org/papers/v12/duchi11a.html), 2011.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        lr_decay: how fast the learning rate falls with the steps.
-        weight_decay: factor of the L2 penalty.
-        initial_accumulator_value: what the sums of squared gradients start from.
-        eps: added to the denominator.
-        foreach, fused: accepted, for the results do not depend on them.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
+        lr_decay: how fast the learning rate falls with the steps, see above; 0 for not at all.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
+        initial_accumulator_value: what the sums of squared gradients start from; larger values make the first steps shorter.
+        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        foreach, fused: accepted, for the results do not depend on them; at most one of them may be True.
         maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative.
+        RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:
         >>> import flambeau as torch

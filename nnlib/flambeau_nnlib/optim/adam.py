@@ -63,23 +63,31 @@ def adam(
 
 
 class Adam(FirstOrder):
-    """[Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980).
+    """Adam: each element moves by its mean gradient relative to the gradient's own size.
+
+    With running means of the gradient, `m = betas[0] * m + (1 - betas[0]) * grad`, and of its square,
+    `v = betas[1] * v + (1 - betas[1]) * grad ** 2`, both corrected for their start at zero, a step is
+    `param -= lr * m / (sqrt(v) + eps)`: about `lr` long, whatever the scale of the gradient.
+
+    Kingma and Ba, [Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980), 2014.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step.
-        eps: added to the denominator.
-        weight_decay: factor of the L2 penalty.
-        amsgrad: divide by the largest mean square so far, as in [On the Convergence of Adam and Beyond](https://openreview.net/forum?id=ryQu7f-RZ).
-        foreach, fused: accepted, for the results do not depend on them.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
+        betas: the shares of the two running means that stay from step to step, each from 0 to below 1.
+        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); see `decoupled_weight_decay`.
+        amsgrad: divide by the largest mean square so far, as in Reddi, Kale and Kumar, [On the Convergence of Adam and
+            Beyond](https://openreview.net/forum?id=ryQu7f-RZ), 2018.
+        foreach, fused: accepted, for the results do not depend on them; at most one of them may be True.
         maximize: go up the objective, not down.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        differentiable: let gradients flow through the step.
-        decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
+        decoupled_weight_decay: let the weight decay shrink the parameters by themselves, as `AdamW` does.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative, or a beta is not from 0 to below 1.
+        RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:
         >>> import flambeau as torch

@@ -43,22 +43,27 @@ def adamax(
 
 
 class Adamax(FirstOrder):
-    """Adamax, section 7.1 of [Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980).
+    """Adam with the largest gradient of late in place of the root mean square.
+
+    A step is `param -= lr * m / u` with the running mean `m` of the gradient (corrected for its start at zero) and
+    `u = max(betas[1] * u, |grad| + eps)`.
+
+    Kingma and Ba, [Adam: A Method for Stochastic Optimization](https://arxiv.org/abs/1412.6980), 2014, section 7.1.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        betas: the share of the running mean that stays from step to step, and the decay of the largest
-            gradient.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
+        betas: the share of the running mean that stays from step to step, and the factor by which the remembered largest
+            gradient falls per step; each from 0 to below 1.
         eps: added to the magnitude of the gradient.
-        weight_decay: factor of the L2 penalty.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative, or a beta is not from 0 to below 1.
 
     Example:
         >>> import flambeau as torch

@@ -46,24 +46,27 @@ def asgd(
 
 
 class ASGD(FirstOrder):
-    """[Acceleration of stochastic approximation by averaging](https://doi.org/10.1137/0330046).
+    """Averaged stochastic gradient descent: falling steps, and beside the parameters their mean over the late steps.
 
-    The averages of the parameters are in `state[param]["ax"]`.
+    Step t is `param -= eta * grad` after `param *= 1 - lambd * eta`, with `eta = lr / (1 + lambd * lr * t) ** alpha`.
+    The averages are in `optimizer.state[param]["ax"]`; copy them to the parameters after training.
+
+    Polyak and Juditsky, [Acceleration of stochastic approximation by averaging](https://doi.org/10.1137/0330046), 1992.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        lambd: how fast the parameters and the learning rate decay.
-        alpha: the power by which the learning rate falls.
-        t0: the step to start averaging at.
-        weight_decay: factor of the L2 penalty.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate to begin with, a number or a tensor of one element, not negative.
+        lambd: how fast the parameters and the learning rate decay, see above.
+        alpha: the power with which the learning rate falls.
+        t0: the step from which on to average; before it, the average is the parameter itself.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
         capturable: do without asking the device, so that a device graph can capture the step; not on a CPU.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: `lr` or `weight_decay` is negative.
 
     Example:
         >>> import flambeau as torch

@@ -17,19 +17,23 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """L-BFGS, after [minFunc](https://www.cs.ubc.ca/~schmidtm/Software/minFunc.html).
+    """L-BFGS, a quasi-Newton method: the last updates tell the curvature, so that few long steps are needed.
 
-    A step evaluates the closure several times.  The optimizer takes one parameter group, all on one device.
+    It is for smooth losses that are computed on all the data. One `step` makes up to `max_iter` iterations and calls
+    the closure several times; the memory is `2 * history_size` times that of the parameters. There is one parameter
+    group, all on one device.
+
+    The algorithm is that of Schmidt's [minFunc](https://www.cs.ubc.ca/~schmidtm/Software/minFunc.html).
 
     Args:
         params: the tensors or named tensors to optimize.
-        lr: the step length, or where the line search starts.
+        lr: the step length, or with a line search the length that it tries first.
         max_iter: the most iterations in a step.
-        max_eval: the most evaluations of the closure in a step, by default `max_iter * 5 // 4`.
-        tolerance_grad: the step ends when no gradient is larger.
-        tolerance_change: the step ends when the loss and the parameters change less.
+        max_eval: the most evaluations of the closure in a step; None for `max_iter * 5 // 4`.
+        tolerance_grad: the step ends when no element of the gradient is larger.
+        tolerance_change: the step ends when the loss, and the parameters, change by less.
         history_size: how many past updates the curvature is estimated from.
-        line_search_fn: `"strong_wolfe"` or None.
+        line_search_fn: `"strong_wolfe"` for a line search, None for steps of a fixed length.
 
     Raises:
         ValueError: an option is out of range, or there are several parameter groups.

@@ -70,23 +70,26 @@ def _lr_factor(adjust_lr_fn: str | None, rows: int, columns: int) -> float:
 
 
 class Muon(FirstOrder):
-    """[Muon: An optimizer for hidden layers in neural networks](https://kellerjordan.github.io/posts/muon/).
+    """Muon: the momentum of a matrix is replaced by about the orthogonal matrix that is closest to it.
 
-    It is for the matrices of hidden layers; optimize embeddings, biases and other parameters with `AdamW`,
-    say.
+    So all directions of a matrix move equally far. It is for the matrices of hidden layers; optimize embeddings,
+    biases and other parameters with `AdamW`, say.
+
+    Jordan et al., [Muon: An optimizer for hidden layers in neural networks](https://kellerjordan.github.io/posts/muon/),
+    2024.
 
     Args:
-        params: the matrices, named matrices or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
+        params: the matrices, named matrices or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
         weight_decay: the parameters shrink by `lr * weight_decay` in each step.
         momentum: the share of the running mean of the gradient that stays from step to step.
         nesterov: look ahead along the running mean.
-        ns_coefficients: the coefficients of the Newton-Schulz polynomial.
+        ns_coefficients: the three coefficients of the Newton-Schulz polynomial, which brings the singular values near 1.
         eps: lower bound of the norm that a matrix is divided by.
-        ns_steps: the number of Newton-Schulz iterations.
-        adjust_lr_fn: `"original"`, the default, scales the learning rate of a matrix of shape `(n, m)` by
-            `sqrt(max(1, n / m))`, `"match_rms_adamw"` by `0.2 * sqrt(max(n, m))`, as in [Muon is
-            Scalable for LLM Training](https://arxiv.org/abs/2502.16982).
+        ns_steps: the number of Newton-Schulz iterations, below 100.
+        adjust_lr_fn: `"original"` or None scale the learning rate of a matrix of shape `(n, m)` by `sqrt(max(1, n / m))`;
+            `"match_rms_adamw"` by `0.2 * sqrt(max(n, m))`, so that learning rates of `AdamW` serve, as in Liu et al.,
+            [Muon is Scalable for LLM Training](https://arxiv.org/abs/2502.16982), 2025.
 
     Raises:
         ValueError: an option is out of range, or a parameter is not a matrix.

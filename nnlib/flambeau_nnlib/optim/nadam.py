@@ -52,23 +52,29 @@ def nadam(
 
 
 class NAdam(FirstOrder):
-    """[Incorporating Nesterov Momentum into Adam](https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ).
+    """Adam with Nesterov's momentum: the mean gradient is looked up one step ahead.
+
+    The momentum of step t is `betas[0] * (1 - 0.5 * 0.96 ** (t * momentum_decay))`, so that it grows from half of
+    `betas[0]` up to it.
+
+    Dozat, [Incorporating Nesterov Momentum into Adam](https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ), 2016.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step.
-        eps: added to the denominator.
-        weight_decay: factor of the L2 penalty.
-        momentum_decay: how fast the momentum grows towards `betas[0]`.
-        decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
+        betas: the shares of the running means of the gradient and of its square that stay from step to step, each from 0
+            to below 1.
+        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); see `decoupled_weight_decay`.
+        momentum_decay: how fast the momentum grows towards `betas[0]`, see above.
+        decoupled_weight_decay: let the weight decay shrink the parameters by themselves, as `AdamW` does.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative, or a beta is not from 0 to below 1.
 
     Example:
         >>> import flambeau as torch

@@ -59,22 +59,28 @@ def _rectifier(length: Scalar, longest: float) -> Scalar:
 
 
 class RAdam(FirstOrder):
-    """[On the Variance of the Adaptive Learning Rate and Beyond](https://arxiv.org/abs/1908.03265).
+    """Adam that warms up by itself: early steps do not divide by a mean square of too few gradients.
+
+    The first steps, about five, are plain momentum; later ones are Adam's, shortened by how uncertain the
+    mean square still is.
+
+    Liu et al., [On the Variance of the Adaptive Learning Rate and Beyond](https://arxiv.org/abs/1908.03265), 2019.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step.
-        eps: added to the denominator.
-        weight_decay: factor of the L2 penalty.
-        decoupled_weight_decay: let the weight decay shrink the parameters, as `AdamW` does.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
+        betas: the shares of the running means of the gradient and of its square that stay from step to step, each from 0
+            to below 1.
+        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); see `decoupled_weight_decay`.
+        decoupled_weight_decay: let the weight decay shrink the parameters by themselves, as `AdamW` does.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative, or a beta is not from 0 to below 1.
 
     Example:
         >>> import flambeau as torch

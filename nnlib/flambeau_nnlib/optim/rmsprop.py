@@ -50,24 +50,30 @@ def rmsprop(
 
 
 class RMSprop(FirstOrder):
-    """RMSprop, from [G. Hinton's lecture notes](https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf).
+    """RMSprop: the gradient of each element is divided by its root mean square of late.
+
+    With the running mean `v = alpha * v + (1 - alpha) * grad ** 2`, a step is `param -= lr * grad / (sqrt(v) + eps)`;
+    with `momentum` that quotient is collected in a velocity first.
+
+    Hinton, [Neural Networks for Machine Learning, lecture
+    6e](https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf), 2012.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        alpha: the share of the running means that stays from step to step.
-        eps: added to the denominator.
-        weight_decay: factor of the L2 penalty.
-        momentum: the share of the velocity that stays from step to step.
-        centered: divide by the standard deviation of the gradient, as in [Generating Sequences With Recurrent
-            Neural Networks](https://arxiv.org/abs/1308.0850), in place of its root mean square.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
+        alpha: the share of the running mean that stays from step to step, from 0 to below 1.
+        eps: added to the denominator, so that elements with tiny gradients do not leap.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty); 0 for none.
+        momentum: the share of the velocity that stays from step to step; 0 for none.
+        centered: divide by the standard deviation of the gradient in place of its root mean square, as in Graves,
+            [Generating Sequences With Recurrent Neural Networks](https://arxiv.org/abs/1308.0850), 2013.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative.
 
     Example:
         >>> import flambeau as torch

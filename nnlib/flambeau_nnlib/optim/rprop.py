@@ -43,23 +43,26 @@ def rprop(
 
 
 class Rprop(FirstOrder):
-    """[A direct adaptive method for faster backpropagation learning: the RPROP algorithm](https://doi.org/10.1109/ICNN.1993.298623).
+    """Resilient backpropagation: only the sign of the gradient counts, and every element has a step size of its own.
 
-    Every element has a step size of its own, and only the sign of its gradient counts.  The step size grows
-    while the sign stays, and shrinks, with a pause of one step, when it turns.
+    The step size grows while the sign stays, and shrinks, with a pause of one step, when it turns. It is meant for
+    gradients of the whole data set: the signs of small batches turn too often.
+
+    Riedmiller and Braun, [A direct adaptive method for faster backpropagation learning: the RPROP
+    algorithm](https://doi.org/10.1109/ICNN.1993.298623), 1993.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: the step size to start with, a number or a tensor of one element.
-        etas: the factors by which a step size shrinks and grows.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: the step size to start with, a number or a tensor of one element, not negative.
+        etas: the factors by which a step size shrinks (between 0 and 1) and grows (above 1).
         step_sizes: the smallest and the largest step size.
         capturable: count the steps on the device, so that a device graph can capture the step; not on a CPU.
         foreach: accepted, for the results do not depend on it.
         maximize: go up the objective, not down.
-        differentiable: let gradients flow through the step.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: `lr` is negative, or `etas` are out of range.
 
     Example:
         >>> import flambeau as torch

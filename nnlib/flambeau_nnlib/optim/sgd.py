@@ -72,25 +72,29 @@ def _velocity(grad: Tensor, state: State, momentum: float, dampening: float, nes
 
 
 class SGD(FirstOrder):
-    """Stochastic gradient descent, with momentum as in [On the importance of initialization and momentum in
-    deep learning](https://proceedings.mlr.press/v28/sutskever13.html).
+    """Stochastic gradient descent, with momentum on request.
 
-    With momentum the velocity is `v = momentum * v + (1 - dampening) * grad`, at first `grad` itself, and
-    the parameter goes along `v`, or with `nesterov` along `grad + momentum * v`.
+    A step is `param -= lr * v`. The velocity `v` is the gradient itself without momentum. With momentum it is
+    `v = momentum * v + (1 - dampening) * grad`, at first `grad` itself; `nesterov` takes `grad + momentum * v` in its place.
+
+    Sutskever, Martens, Dahl and Hinton, [On the importance of initialization and momentum in deep
+    learning](https://proceedings.mlr.press/v28/sutskever13.html), 2013, whose velocity includes the learning rate; here
+    it does not, so that a change of `lr` takes effect at once.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        momentum: the share of the velocity that stays from step to step.
-        dampening: the share of the gradient that does not enter the velocity.
-        weight_decay: factor of the L2 penalty.
-        nesterov: look ahead along the velocity; needs a momentum and no dampening.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, not negative.
+        momentum: the share of the velocity that stays from step to step, usually 0.9; 0 for no momentum.
+        dampening: the share of the gradient that does not enter the velocity, from 0 to 1.
+        weight_decay: `weight_decay * param` is added to the gradient (an L2 penalty of half that factor); 0 for none.
+        nesterov: look ahead along the velocity; needs a `momentum` above 0 and no `dampening`.
         maximize: go up the objective, not down.
-        foreach, fused: accepted, for the results do not depend on them.
-        differentiable: let gradients flow through the step.
+        foreach, fused: accepted, for the results do not depend on them; at most one of them may be True.
+        differentiable: let gradients flow through the step, for optimizing what it depends on.
 
     Raises:
-        ValueError: an option is out of range.
+        ValueError: an option is negative or out of range, or `nesterov` has no momentum to look along.
+        RuntimeError: `fused` is True together with `foreach` or `differentiable`.
 
     Example:
         >>> import flambeau as torch

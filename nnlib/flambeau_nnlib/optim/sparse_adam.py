@@ -48,14 +48,15 @@ def _rows_with_gradient(grad: Tensor) -> Tensor:
 class SparseAdam(FirstOrder):
     """`Adam` for embeddings: only the rows that were looked up are updated, and so are only their running means.
 
-    It is meant for the gradients of `Embedding(sparse=True)`.  These are dense here, with zeros for the rows that were not
+    It is meant for the gradients of `Embedding(sparse=True)`. These are dense here, with zeros for the rows that were not
     looked up, so that a row counts as looked up where its gradient is not all zero.
 
     Args:
-        params: the tensors, named tensors or groups to optimize.
-        lr: learning rate, a number or a tensor of one element.
-        betas: the shares of the running means of the gradient and of its square that stay from step to step.
-        eps: added to the denominator.
+        params: the tensors, named tensors or groups to optimize; see `Optimizer`.
+        lr: learning rate, a number or a tensor of one element, above 0.
+        betas: the shares of the running means of the gradient and of its square that stay from step to step, each from 0
+            to below 1.
+        eps: added to the denominator, so that elements with tiny gradients do not leap; above 0.
         maximize: go up the objective, not down.
 
     Raises:

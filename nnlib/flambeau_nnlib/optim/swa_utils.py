@@ -31,8 +31,14 @@ MultiAverage = Callable[[Sequence[Tensor], Sequence[Tensor], Count], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """Return a function of an average, a new tensor and a count that gives the next exponential moving
-    average.
+    """A function for `AveragedModel(avg_fn=...)` that keeps an exponential moving average of each parameter.
+
+    The function takes an average, a new value and a count, which it ignores, and returns
+    `decay * average + (1 - decay) * value`.
+
+    Args:
+        decay: the share of the average that stays from update to update, from 0 to 1; at 0.999 the average goes back
+            about a thousand updates.
 
     Raises:
         ValueError: `decay` is not between 0 and 1.
@@ -53,7 +59,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """Return a function of an average, a new tensor and a count that gives the average of one tensor more.
+    """A function for `AveragedModel(avg_fn=...)` that keeps the mean of all values of each parameter.
+
+    The function takes the mean of `count` values, a new value and `count`, and returns the mean of `count + 1` values.
 
     Example:
         >>> import flambeau as torch
@@ -70,10 +78,26 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
-    """Return a function of lists of averages and of new tensors, and a count, that moves the averages.
+    """A function for `AveragedModel(multi_avg_fn=...)` that keeps exponential moving averages, of all parameters at once.
+
+    The function takes lists of averages and of new values, and a count, and changes the averages in place.
+
+    Args:
+        decay: the share of an average that stays from update to update, from 0 to 1.
 
     Raises:
         ValueError: `decay` is not between 0 and 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> model = torch.nn.Linear(1, 1, bias=False)
+        >>> update = torch.optim.swa_utils.get_ema_multi_avg_fn(0.75)
+        >>> averaged = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=update)
+        >>> for value in (1.0, 3.0):
+        ...     _ = torch.nn.init.constant_(model.weight, value)
+        ...     averaged.update_parameters(model)
+        >>> averaged.module.weight.item()
+        1.5
     """
     _check_decay(decay)
 
@@ -87,7 +111,17 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
-    """Return a function of lists of averages and of new tensors, and a count, that moves the averages."""
+    """A function for `AveragedModel(multi_avg_fn=...)` that keeps means, of all parameters at once; the default there.
+
+    The function takes lists of means and of new values, and a count, and changes the means in place.
+
+    Example:
+        >>> import flambeau as torch
+        >>> means = [torch.tensor(1.0)]
+        >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(means, [torch.tensor(5.0)], 3)
+        >>> means
+        [tensor(2.)]
+    """
 
     @torch.no_grad()
     def swa_update(
@@ -112,17 +146,19 @@ def _move(averages: Sequence[Tensor], values: Sequence[Tensor], weight: float) -
 
 
 class AveragedModel(torch.nn.Module):
-    """A copy of a model whose parameters are averages, for stochastic weight averaging as in [Averaging
-    Weights Leads to Wider Optima and Better Generalization](https://arxiv.org/abs/1803.05407), or
-    exponential moving averages.
+    """A copy of a model whose parameters are averages along its training.
+
+    By default they are means, for stochastic weight averaging: Izmailov et al., [Averaging Weights Leads to Wider Optima
+    and Better Generalization](https://arxiv.org/abs/1803.05407), 2018. Call `update_parameters(model)` after a step or an
+    epoch of the model's training, and at the end `update_bn`, if there are batch normalization layers.
 
     Args:
-        model: the model to average.
-        device: where to keep the averages, by default where the model is.
-        avg_fn: the average as a function of the last average, the new tensor and the number of tensors
-            averaged so far; by default the mean.
-        multi_avg_fn: the same for lists of tensors, in place.
-        use_buffers: average the buffers too, such as the statistics of batch normalization, not copy them.
+        model: the model to average; it is copied, and goes on training by itself.
+        device: where to keep the averages; None for where the model is.
+        avg_fn: the average as a function of the last average, the new value and the number of values averaged so far;
+            None for the mean. `get_ema_avg_fn` makes one.
+        multi_avg_fn: the same for lists of tensors, in place; `get_ema_multi_avg_fn` makes one. Not with `avg_fn`.
+        use_buffers: average the buffers too, such as the statistics of batch normalization. By default they are copied.
 
     Raises:
         AssertionError: both functions are given.
@@ -200,10 +236,19 @@ def update_bn(
 ) -> None:
     """Compute the running statistics of a model's batch normalization layers anew, in one pass over data.
 
+    An averaged model needs this, for the statistics of its layers belong to other weights.
+
     Args:
         loader: gives batches, each a tensor or a list or tuple that begins with one.
-        model: the model, which is called with these tensors.
-        device: where to move them first.
+        model: the model, which is called with these tensors in training mode, and is then set back to its own mode.
+        device: where to move the tensors first; None to leave them where they are.
+
+    Example:
+        >>> import flambeau as torch
+        >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(1))
+        >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])], model)
+        >>> model[0].running_mean
+        tensor([4.])
     """
     layers = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm)
     momenta = {module: module.momentum for module in model.modules() if isinstance(module, layers)}
@@ -224,13 +269,13 @@ def update_bn(
 
 
 class SWALR(LRScheduler):
-    """Bring the learning rates to a constant, for stochastic weight averaging.
+    """Bring the learning rates to a constant, at which stochastic weight averaging goes on.
 
     Args:
         optimizer: the optimizer whose learning rates are set.
         swa_lr: the constant, a number or a list of one for each group.
-        anneal_epochs: how many epochs that takes.
-        anneal_strategy: `"cos"` or `"linear"`.
+        anneal_epochs: how many epochs that takes; 0 sets it at once.
+        anneal_strategy: `"cos"` for half a cosine, `"linear"` for a straight line.
         last_epoch: the epoch to continue from; -1 to begin.
 
     Raises:

@@ -81,6 +81,12 @@ def _holds_numbers(array: Any) -> bool:
 def default_convert(data: Any) -> Any:
     """Make tensors of the NumPy arrays and scalars in `data`, however nested; the rest stays as it is.
 
+    This is what a `DataLoader` without batches does to each sample.
+
+    Args:
+        data: a sample: arrays, scalars, and lists, tuples and mappings of such. Tuples become lists; arrays of text or of
+            objects stay arrays.
+
     Example:
         >>> import numpy
         >>> default_convert({"a": [numpy.array([1, 2]), "x"]})
@@ -96,8 +102,14 @@ def default_convert(data: Any) -> Any:
 def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Merge the samples of `batch`: by `collate_fn_map`, or member by member for containers.
 
-    The map's functions are called as `function(batch, collate_fn_map=collate_fn_map)`.
-    Raises TypeError for a sample of any other type, RuntimeError for sequences of different lengths.
+    Args:
+        batch: the samples, all of one kind.
+        collate_fn_map: functions for types, or tuples of types, of samples. They are called as
+            `function(batch, collate_fn_map=collate_fn_map)`.
+
+    Raises:
+        TypeError: a sample is of no type in the map, and no container.
+        RuntimeError: sequences are of different lengths.
 
     Example:
         >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, collate_fn_map: sum(batch),
@@ -177,6 +189,13 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
     Tensors and NumPy arrays are stacked, numbers become one tensor (floats are float64), text stays a list.
     Mappings, named tuples and sequences are merged member by member; tuples become lists.
+
+    Args:
+        batch: the samples, all of one kind: tensors of one shape, numbers, text, or containers alike of such.
+
+    Raises:
+        TypeError: a sample is of another type, or an array of text or objects.
+        RuntimeError: tensors are of different shapes, or sequences of different lengths.
 
     Example:
         >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])

@@ -26,30 +26,33 @@ _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 class DataLoader(Generic[T_co]):
     """Batches of the samples of `dataset`; every `iter` is one epoch.
 
+    With workers, worker `i` seeds `random`, `torch` and `numpy.random` with a number drawn from `generator` plus `i`. An
+    exception in a worker is raised here, with the same type and the worker's traceback in its message.
+
     Args:
-        dataset: a map-style dataset (anything with `__getitem__` and `__len__`) or an IterableDataset.
-        batch_size: samples in a batch. None: no batches, each sample by itself.
-        shuffle: visit the samples in a new random order in every epoch.
-        sampler: the order of the indices, instead of `shuffle`.
-        batch_sampler: lists of indices, instead of `batch_size`, `shuffle`, `sampler` and
-        `drop_last`. num_workers: how many processes load. 0: load in this one. collate_fn: makes a batch
-        of a list of samples. Default: `default_collate`; without batches,
-            `default_convert`.
-        pin_memory: return tensors in pinned memory, if there is an accelerator.
+        dataset: a map-style dataset (anything with `__getitem__` and `__len__`) or an `IterableDataset`.
+        batch_size: how many samples are in a batch; None for no batches, each sample by itself.
+        shuffle: visit the samples in a new random order in every epoch; by default in the order of their indices.
+        sampler: gives the order of the indices, in place of `shuffle`; anything to iterate over that has a length.
+        batch_sampler: gives lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+        num_workers: how many processes load; 0 to load in this one.
+        collate_fn: makes a batch of a list of samples. Default: `default_collate`; without batches `default_convert`, of
+            one sample.
+        pin_memory: return tensors in pinned memory, if there is an accelerator; copies from there to the device are
+            faster and need not be waited for.
         drop_last: leave out a last batch that is not full.
-        timeout: seconds to wait for a batch from the workers. 0: for ever.
-        worker_init_fn: called in each worker with its number, after seeding.
-        multiprocessing_context: a start method, or a context of `multiprocessing`.
-        generator: source of the shuffle and of the workers' seeds. Default: the default generator.
-        prefetch_factor: batches that each worker loads ahead. Default: 2.
-        persistent_workers: keep the workers for the next epoch.
-        in_order: return batches in the sampler's order. False: as they get ready.
+        timeout: seconds to wait for a batch from the workers before raising RuntimeError; 0 to wait for ever.
+        worker_init_fn: called in each worker with its number, from 0 on, after seeding.
+        multiprocessing_context: how workers are started: a start method (`"fork"`, `"spawn"`, `"forkserver"`) or a context
+            of `multiprocessing`; None for the system's default.
+        generator: source of the shuffle and of the workers' seeds; None for the default generator.
+        prefetch_factor: how many batches each worker loads ahead, by default 2; only with workers.
+        persistent_workers: keep the workers, and their copies of the dataset, for the next epoch.
+        pin_memory_device: accepted; memory is pinned for the accelerator that there is.
+        in_order: return batches in the sampler's order; False to return them as they get ready.
 
-    Worker `i` seeds `random`, `torch` and `numpy.random` with a number drawn from `generator` plus
-    `i`. An exception in a worker is raised here, with the same type and the worker's traceback in its
-    message.
-
-    Raises ValueError for options that contradict each other.
+    Raises:
+        ValueError: options contradict each other, such as a `sampler` and `shuffle`, or one that needs workers and none.
 
     Example:
         >>> import flambeau as torch

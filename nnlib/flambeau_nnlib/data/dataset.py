@@ -28,10 +28,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """A map from indices to samples.
+    """A map from indices to samples; the base of all datasets.
 
-    Subclasses define `__getitem__`, usually `__len__`, and may define `__getitems__(indices)`, which
-    returns a list of samples and is what a loader then calls, once for each batch.
+    Subclasses define `__getitem__`, usually `__len__`, and may define `__getitems__(indices)`, which returns a list of
+    samples and is what a loader then calls, once for each batch. `a + b` is one dataset after the other.
 
     Example:
         >>> class Squares(Dataset):
@@ -71,9 +71,13 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
-    """Samples are the slices of `tensors` along their first dimension.
+    """Samples are the slices of tensors along their first dimension: `dataset[i]` is `(a[i], b[i], ...)`.
 
-    Raises AssertionError if the first dimensions differ.
+    Args:
+        *tensors: one or more, with first dimensions of one size, the number of samples.
+
+    Raises:
+        AssertionError: the first dimensions differ.
 
     Example:
         >>> import flambeau as torch
@@ -94,7 +98,14 @@ class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets of one length side by side: samples are tuples, or dicts if the datasets are given by keyword.
+    """Datasets of one length side by side: a sample holds one sample of each.
+
+    Args:
+        *args: the datasets, for samples that are tuples.
+        **kwargs: the datasets by name, for samples that are dicts.
+
+    Raises:
+        ValueError: there are no datasets, some of both kinds, or datasets of different lengths.
 
     Example:
         >>> StackDataset(image=[10, 20], label=[0, 1])[1]
@@ -143,7 +154,13 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """One map-style dataset after the other.
+    """One map-style dataset after the other; indices run through all of them.
+
+    Args:
+        datasets: the datasets, at least one, each with a length.
+
+    Raises:
+        AssertionError: there are no datasets, or one is an `IterableDataset`, for which there is `ChainDataset`.
 
     Example:
         >>> ConcatDataset([[1, 2], [3]])[-1]
@@ -188,7 +205,23 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset):
-    """One iterable dataset after the other."""
+    """One iterable dataset after the other; what `+` makes of them.
+
+    Args:
+        datasets: the datasets, an iterable that is gone through anew in every epoch.
+
+    Raises:
+        AssertionError: while iterating, for a dataset that is no `IterableDataset`.
+
+    Example:
+        >>> class Count(IterableDataset):
+        ...     def __init__(self, stop):
+        ...         self.stop = stop
+        ...     def __iter__(self):
+        ...         return iter(range(self.stop))
+        >>> list(ChainDataset([Count(2), Count(3)]))
+        [0, 1, 0, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
@@ -210,8 +243,14 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset[T_co]):
     """The samples of `dataset` at `indices`, in that order.
 
-    A subclass that overrides `__getitem__` must override `__getitems__` too, since loaders call the
-    latter.
+    A subclass that overrides `__getitem__` must override `__getitems__` too, since loaders call the latter.
+
+    Args:
+        dataset: the whole, a map-style dataset.
+        indices: which of its samples, in the order in which the subset is to have them; repetitions are welcome.
+
+    Raises:
+        NotImplementedError: a subclass overrides only one of the two.
 
     Example:
         >>> subset = Subset("abcdef", [4, 0])
@@ -254,10 +293,19 @@ def fetch_items(dataset: Any, indices: Iterable[Any]) -> Any:
 def random_split(
     dataset: Dataset[T_co], lengths: Sequence[int | float], generator: torch.Generator | None = None
 ) -> list[Subset[T_co]]:
-    """Split `dataset` at random into parts of the given `lengths`.
+    """Split a dataset at random into parts that have no sample in common.
 
-    Lengths that sum to 1 are fractions: each is rounded down, and what is left over is dealt out one by one
-    from the first part on. Raises ValueError if the lengths do not add up to `len(dataset)`.
+    Args:
+        dataset: a map-style dataset.
+        lengths: how many samples each part has. Lengths that sum to 1 are fractions of the whole: each is rounded down,
+            and what is left over is dealt out one by one from the first part on.
+        generator: source of the shuffle; None for the default generator.
+
+    Returns:
+        a list of `Subset`.
+
+    Raises:
+        ValueError: the lengths do not add up to `len(dataset)`, or a fraction is not between 0 and 1.
 
     Example:
         >>> import flambeau as torch

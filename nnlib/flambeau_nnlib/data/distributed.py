@@ -13,13 +13,21 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """Every `num_replicas`-th index of a shuffle that all processes share, starting at `rank`.
+    """One process's share of a dataset: every `num_replicas`-th index of an order that all processes agree on.
 
-    All shares have one length: the first indices are repeated at the end, or with `drop_last` the last
-    ones left out. `num_replicas` and `rank` default to those of the process group. Call
-    `set_epoch` before each epoch, or every epoch has the same order.
+    All shares have one length: the first indices are repeated at the end, or with `drop_last` the last ones left out.
+    Call `set_epoch` before each epoch, or every epoch has the same order.
 
-    Raises ValueError if `rank` is not in `[0, num_replicas - 1]`.
+    Args:
+        dataset: the dataset to share out; only its length counts.
+        num_replicas: the number of processes; None for that of the process group.
+        rank: which of them this is, from 0 to `num_replicas - 1`; None for the rank in the process group.
+        shuffle: share out a random order, drawn from `seed` and the epoch; False for the order of the indices.
+        seed: the seed of that order, the same in all processes.
+        drop_last: leave out up to `num_replicas - 1` indices at the end, in place of repeating some.
+
+    Raises:
+        ValueError: `rank` is out of range, or there is no process group to ask.
 
     Example:
         >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))

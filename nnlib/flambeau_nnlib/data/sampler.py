@@ -21,14 +21,29 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Base of all samplers: `__iter__` yields indices, or lists of them, and `__len__` says how many."""
+    """Base of all samplers: `__iter__` yields indices, or lists of them, and `__len__` says how many.
+
+    Example:
+        >>> class Backwards(Sampler):
+        ...     def __init__(self, data_source):
+        ...         self.data_source = data_source
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.data_source) - 1, -1, -1))
+        ...     def __len__(self):
+        ...         return len(self.data_source)
+        >>> list(Backwards("abc"))
+        [2, 1, 0]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
-    """Indices of `data_source` in order.
+    """All indices of a dataset in order.
+
+    Args:
+        data_source: the dataset; only its length counts.
 
     Example:
         >>> list(SequentialSampler("abc"))
@@ -46,13 +61,18 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices of `data_source` in random order.
+    """Indices of a dataset in random order.
 
-    `num_samples` (default: all) are drawn: with `replacement` each on its own, otherwise from one
-    shuffle after another. Without a `generator`, each iteration takes one number from the default
-    generator as its seed.
+    Args:
+        data_source: the dataset; only its length counts.
+        replacement: draw each index on its own, so that some may come twice; False takes them from one shuffle after
+            another.
+        num_samples: how many indices an epoch has; None for as many as the dataset.
+        generator: source of the order. None: each epoch takes one number from the default generator as its seed.
 
-    Raises TypeError if `replacement` is not a bool, ValueError if `num_samples` is not a positive int.
+    Raises:
+        TypeError: `replacement` is not a bool.
+        ValueError: `num_samples` is not a positive int.
 
     Example:
         >>> sorted(RandomSampler("abc"))
@@ -107,7 +127,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given `indices` in random order.
+    """The given indices in random order.
+
+    Args:
+        indices: the indices to shuffle.
+        generator: source of the order; None for the default generator.
 
     Example:
         >>> sorted(SubsetRandomSampler([7, 3, 5]))
@@ -127,10 +151,16 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """`num_samples` of the indices `0 .. len(weights) - 1`, drawn in proportion to the weights.
+    """Indices from 0 to `len(weights) - 1`, drawn in proportion to their weights; to balance classes, say.
 
-    Raises ValueError if `weights` is not 1-D, `num_samples` not a positive int or `replacement` not a
-    bool.
+    Args:
+        weights: one for each index, not negative; they need not sum to 1.
+        num_samples: how many indices an epoch has.
+        replacement: let an index come more than once; False needs `num_samples` weights above 0.
+        generator: source of the order; None for the default generator.
+
+    Raises:
+        ValueError: `weights` is not 1-D, `num_samples` not a positive int or `replacement` not a bool.
 
     Example:
         >>> list(WeightedRandomSampler([0.0, 1.0], 3))
@@ -165,7 +195,15 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of `batch_size` indices of `sampler`; the last one may be shorter, unless `drop_last`.
+    """Lists of the indices of another sampler.
+
+    Args:
+        sampler: gives indices; anything to iterate over.
+        batch_size: how many indices are in a list.
+        drop_last: leave out a last list that is shorter.
+
+    Raises:
+        ValueError: `batch_size` is not a positive int or `drop_last` not a bool.
 
     Example:
         >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))

@@ -38,11 +38,18 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The `WorkerInfo` of this worker process of a loader; None in the main process.
+    """In a loader's worker process, what it is to know of itself; None in the main process.
+
+    The result has the fields `id` (from 0 on), `num_workers`, `seed` and `dataset`, the worker's own copy.
 
     Example:
-        >>> get_worker_info() is None
-        True
+        >>> from flambeau.utils.data import DataLoader, IterableDataset
+        >>> class Share(IterableDataset):
+        ...     def __iter__(self):
+        ...         info = get_worker_info()
+        ...         return iter(range(4) if info is None else range(info.id, 4, info.num_workers))
+        >>> [batch.tolist() for batch in DataLoader(Share(), batch_size=2)]
+        [[0, 1], [2, 3]]
     """
     return _worker_info
 

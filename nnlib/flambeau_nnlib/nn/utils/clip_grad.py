@@ -21,7 +21,14 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector.
 
-    Raises RuntimeError for a norm that is not finite, if asked to; `foreach` is accepted.
+    Args:
+        tensors: a tensor, or any number of them; usually gradients.
+        norm_type: the order of the norm: 2 for the Euclidean one, `inf` for the largest absolute value.
+        error_if_nonfinite: raise RuntimeError for a norm that is infinite or nan.
+        foreach: accepted, for the result does not depend on it.
+
+    Returns:
+        a tensor without dimensions, on the first tensor's device; 0 for no tensors.
 
     Example:
         >>> import flambeau as torch
@@ -47,7 +54,23 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale all gradients by `max_norm / total_norm`, in place, if that is below 1."""
+    """Scale all gradients by `max_norm / total_norm`, in place, if that is below 1.
+
+    Together with `get_total_norm` it does what `clip_grad_norm_` does at once.
+
+    Args:
+        parameters: a tensor, or any number of them, whose `grad` is scaled; those without one are passed over.
+        max_norm: the largest norm allowed.
+        total_norm: the norm that the gradients have, a tensor without dimensions.
+        foreach: accepted, for the result does not depend on it.
+
+    Example:
+        >>> import flambeau as torch
+        >>> weight = torch.nn.Parameter(torch.ones(2))
+        >>> (weight * torch.tensor([3.0, 4.0])).sum().backward()
+        >>> clip_grads_with_norm_([weight], max_norm=1.0, total_norm=torch.tensor(10.0)); weight.grad
+        tensor([0.3000, 0.4000])
+    """
     scale = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for grad in gradients(parameters):
         grad.mul_(scale.to(grad.device))
@@ -61,7 +84,19 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients, in place, so that their norm together is at most `max_norm`; returns what it was.
+    """Scale all gradients by one factor, in place, so that their norm together is at most `max_norm`.
+
+    Call it between `backward` and the optimizer's step. Gradients of a smaller norm stay as they are.
+
+    Args:
+        parameters: a tensor, or any number of them, whose `grad` is scaled; those without one are passed over.
+        max_norm: the largest norm allowed.
+        norm_type: the order of the norm: 2 for the Euclidean one, `inf` for the largest absolute value.
+        error_if_nonfinite: raise RuntimeError for a norm that is infinite or nan, in place of scaling with it.
+        foreach: accepted, for the result does not depend on it.
+
+    Returns:
+        the norm that the gradients had before, a tensor without dimensions.
 
     Example:
         >>> import flambeau as torch
@@ -86,7 +121,20 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The old name of `clip_grad_norm_`."""
+    """The old name of `clip_grad_norm_`; it warns of its age.
+
+    Args:
+        parameters, max_norm, norm_type, error_if_nonfinite, foreach: those of `clip_grad_norm_`.
+
+    Example:
+        >>> import warnings
+        >>> import flambeau as torch
+        >>> weight = torch.nn.Parameter(torch.ones(1))
+        >>> weight.sum().backward()
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     clip_grad_norm([weight], max_norm=2.0)
+        tensor(1.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -97,7 +145,12 @@ def clip_grad_norm(
 
 @torch.no_grad()
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Limit each element of all gradients to [-clip_value, clip_value], in place.
+    """Limit each element of all gradients to the range from `-clip_value` to `clip_value`, in place.
+
+    Args:
+        parameters: a tensor, or any number of them, whose `grad` is limited; those without one are passed over.
+        clip_value: the largest absolute value allowed.
+        foreach: accepted, for the result does not depend on it.
 
     Example:
         >>> import flambeau as torch

@@ -11,7 +11,13 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of all parameters, which must be on one device, in a vector.
+    """All elements of all parameters in one vector, in order.
+
+    Args:
+        parameters: the tensors, all on one device.
+
+    Raises:
+        TypeError: the parameters are on different devices.
 
     Example:
         >>> import flambeau as torch
@@ -24,7 +30,14 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make the parameters slices of `vec`, in order.
+    """Set the parameters to consecutive slices of a vector, in order; the reverse of `parameters_to_vector`.
+
+    Args:
+        vec: the vector, with at least as many elements as all parameters together.
+        parameters: the tensors to set, all on one device; they share the vector's memory afterwards.
+
+    Raises:
+        TypeError: `vec` is not a tensor, or the parameters are on different devices.
 
     Example:
         >>> import flambeau as torch

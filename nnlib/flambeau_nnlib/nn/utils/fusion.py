@@ -17,7 +17,18 @@ Layer = TypeVar("Layer", bound=Module)
 
 
 def fuse_conv_bn_eval(conv: Layer, bn: Module, transpose: bool = False) -> Layer:
-    """A convolution that does what `conv` and then `bn`, both in evaluation mode, do.
+    """A convolution that does what `conv` and then `bn`, both in evaluation mode, do, at the cost of one.
+
+    Args:
+        conv: the convolution.
+        bn: the batch normalization that follows it, with running statistics.
+        transpose: whether `conv` is a transposed convolution.
+
+    Returns:
+        a copy of `conv` with another weight and bias.
+
+    Raises:
+        AssertionError: one of the two is in training mode, or `bn` has no running statistics.
 
     Example:
         >>> import flambeau as torch
@@ -44,14 +55,42 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the fused convolution, transposed or not."""
+    """Weight and bias of a convolution fused with the batch normalization after it.
+
+    Args:
+        conv_w, conv_b: weight and bias of the convolution; None for no bias.
+        bn_rm, bn_rv: running mean and running variance of the normalization, one for each output channel.
+        bn_eps: what the normalization adds to the variance.
+        bn_w, bn_b: weight and bias of the normalization, one for each output channel; None for 1 and 0.
+        transpose: whether the convolution is a transposed one, whose weight has the outputs in dimension 1.
+
+    Returns:
+        the fused weight, of the shape of `conv_w`, and the fused bias, as parameters.
+
+    Example:
+        >>> import flambeau as torch
+        >>> one, zero = torch.ones(1), torch.zeros(1)
+        >>> weight, bias = fuse_conv_bn_weights(torch.ones(1, 1, 1, 1), None, 3 * one, 4 * one, 0.0, one, zero)
+        >>> weight.flatten().tolist(), bias.tolist()
+        ([0.5], [-1.5])
+    """
     shape = [1] * conv_w.dim()
     shape[1 if transpose else 0] = -1
     return fuse(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
 
 
 def fuse_linear_bn_eval(linear: Layer, bn: Module) -> Layer:
-    """A linear layer that does what `linear` and then `bn`, both in evaluation mode, do.
+    """A linear layer that does what `linear` and then `bn`, both in evaluation mode, do, at the cost of one.
+
+    Args:
+        linear: the linear layer.
+        bn: the batch normalization that follows it, with running statistics and `linear.out_features` features, or one.
+
+    Returns:
+        a copy of `linear` with another weight and bias.
+
+    Raises:
+        AssertionError: one of the two is in training mode, `bn` has no running statistics, or the features do not fit.
 
     Example:
         >>> import flambeau as torch
@@ -82,7 +121,24 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the fused linear layer."""
+    """Weight and bias of a linear layer fused with the batch normalization after it.
+
+    Args:
+        linear_w, linear_b: weight and bias of the linear layer; None for no bias.
+        bn_rm, bn_rv: running mean and running variance of the normalization, one for each output feature.
+        bn_eps: what the normalization adds to the variance.
+        bn_w, bn_b: weight and bias of the normalization, one for each output feature; None for 1 and 0.
+
+    Returns:
+        the fused weight, of the shape of `linear_w`, and the fused bias, as parameters.
+
+    Example:
+        >>> import flambeau as torch
+        >>> one, zero = torch.ones(1), torch.zeros(1)
+        >>> weight, bias = fuse_linear_bn_weights(torch.ones(1, 2), None, 3 * one, 4 * one, 0.0, one, zero)
+        >>> weight.tolist(), bias.tolist()
+        ([[0.5, 0.5]], [-1.5])
+    """
     return fuse(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 

@@ -13,7 +13,16 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
-    """`module_cls(*args, **kwargs)`, whose parameters may hold anything and which draws no random numbers.
+    """Make a module without the work of initializing it: its parameters may hold anything, and no random numbers are drawn.
+
+    It is for modules whose parameters are set at once, from a checkpoint or by an initialization of your own.
+
+    Args:
+        module_cls: the class, whose constructor takes a `device`.
+        *args, **kwargs: what its constructor is called with.
+
+    Raises:
+        RuntimeError: the class is no module, or its constructor takes no `device`.
 
     Example:
         >>> import flambeau as torch

@@ -15,7 +15,11 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 
 def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.memory_format) -> AnyModule:
-    """Convert the weights of all 2-D convolutions in `module`.
+    """Convert the weights of all 2-D convolutions, transposed ones too, in a module, in place.
+
+    Args:
+        module: the module that is or holds the convolutions; it is returned.
+        memory_format: the order of the elements in memory, `torch.channels_last` or `torch.contiguous_format`.
 
     Example:
         >>> import flambeau as torch
@@ -27,7 +31,18 @@ def convert_conv2d_weight_memory_format(module: AnyModule, memory_format: torch.
 
 
 def convert_conv3d_weight_memory_format(module: AnyModule, memory_format: torch.memory_format) -> AnyModule:
-    """Convert the weights of all 3-D convolutions in `module`."""
+    """Convert the weights of all 3-D convolutions, transposed ones too, in a module, in place.
+
+    Args:
+        module: the module that is or holds the convolutions; it is returned.
+        memory_format: the order of the elements in memory, `torch.channels_last_3d` or `torch.contiguous_format`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> conv = convert_conv3d_weight_memory_format(torch.nn.Conv3d(4, 4, 3), torch.channels_last_3d)
+        >>> conv.weight.is_contiguous(memory_format=torch.channels_last_3d)
+        True
+    """
     return convert_weights(module, (Conv3d, ConvTranspose3d), memory_format)
 
 

@@ -110,10 +110,24 @@ def is_orthogonal(Q: Tensor) -> bool:
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Keep a matrix, or a batch of matrices, orthogonal.
+    """Keep a matrix, or a batch of matrices, orthogonal: its columns, or its rows if these are fewer, are orthonormal.
 
-    `orthogonal_map` is "matrix_exp" (the default for square matrices), "cayley" or "householder".
-    Lezcano-Casado and Martinez-Rubio, *Cheap orthogonal constraints in neural networks*, 2019.
+    Lezcano-Casado and Martinez-Rubio, [Cheap Orthogonal Constraints in Neural Networks](https://arxiv.org/abs/1901.08428),
+    2019; for `use_trivialization` Lezcano-Casado, [Trivializations for Gradient-Based Optimization on
+    Manifolds](https://arxiv.org/abs/1909.09501), 2019.
+
+    Args:
+        module: the module that has the tensor; it is changed, and returned.
+        name: the name of the parameter or buffer, of shape `(*, n, m)`.
+        orthogonal_map: how learned elements become an orthogonal matrix: `"matrix_exp"` and `"cayley"` map a
+            skew-symmetric matrix, `"householder"` multiplies reflections (real tensors only). None for `"householder"`,
+            but `"matrix_exp"` with square and with complex matrices.
+        use_trivialization: multiply by a fixed orthogonal matrix, so that any orthogonal value can be assigned and
+            training starts near zero of the map. It costs a second matrix, kept as a buffer.
+
+    Raises:
+        ValueError: the module has no such tensor, it has fewer than two dimensions, or the map is unknown or does not take
+            it.
 
     Example:
         >>> import flambeau as torch
@@ -147,9 +161,21 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
-    """Learn the magnitude (`original0`, along `dim`) and the direction (`original1`) of a parameter apart.
+    """Learn the magnitude and the direction of a parameter apart: `weight = g * v / |v|`.
 
-    Checkpoints of `nn.utils.weight_norm` can be loaded. Salimans and Kingma, *Weight normalization*, 2016.
+    The learned tensors are `parametrizations.<name>.original0`, the magnitude g, and `original1`, the direction v.
+    Checkpoints of the older `nn.utils.weight_norm` can be loaded.
+
+    Salimans and Kingma, [Weight Normalization: A Simple Reparameterization to Accelerate Training of Deep Neural
+    Networks](https://arxiv.org/abs/1602.07868), 2016.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+        dim: the dimension along which each slice has a magnitude of its own; None for one magnitude of it all.
+
+    Raises:
+        ValueError: the module has no such parameter.
 
     Example:
         >>> import flambeau as torch
@@ -217,12 +243,27 @@ def spectral_norm(
 ) -> Module:
     """Keep the largest singular value of a parameter, seen as a matrix of slices along `dim`, at 1.
 
-    Miyato et al., *Spectral normalization for generative adversarial networks*, 2018.
+    It is estimated by power iterations: 15 at first, and more whenever the parameter is computed in training. A vector is
+    divided by its norm.
+
+    Miyato, Kataoka, Koyama and Yoshida, [Spectral Normalization for Generative Adversarial
+    Networks](https://arxiv.org/abs/1802.05957), 2018.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+        n_power_iterations: how many power iterations each computation in training makes, at least 1.
+        eps: lower bound of norms that are divided by.
+        dim: the dimension that counts outputs; None for 1 with transposed convolutions and 0 otherwise.
+
+    Raises:
+        ValueError: the module has no such parameter, or there are no power iterations.
+        IndexError: the parameter has no such dimension.
 
     Example:
         >>> import flambeau as torch
         >>> layer = spectral_norm(torch.nn.Linear(20, 40))
-        >>> abs(float(torch.linalg.matrix_norm(layer.weight, 2)) - 1.0) < 0.1
+        >>> abs(torch.linalg.matrix_norm(layer.weight, 2).item() - 1.0) < 0.1
         True
     """
     weight = tensor_of(module, name)

@@ -45,7 +45,10 @@ class Cache:
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside, each parametrized tensor is computed only once.
+    """A context in which each parametrized tensor is computed only once.
+
+    It saves time where a tensor is used several times, as in a recurrent network. A change of the originals inside is
+    not seen before the context ends.
 
     Example:
         >>> import flambeau as torch
@@ -68,7 +71,27 @@ def cached() -> Iterator[None]:
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, called one after the other on its `original`.
 
-    If `right_inverse` of the first returns several tensors, these are `original0`, `original1`, ...
+    `register_parametrization` makes it; a module keeps it as `module.parametrizations.<name>`. If `right_inverse` of the
+    first returns several tensors, these are `original0`, `original1`, ...
+
+    Args:
+        modules: the parametrizations, at least one, in the order in which they are called.
+        original: the tensor to parametrize, from which the originals are computed by the modules' `right_inverse`.
+        unsafe: let the parametrized tensor have another shape or dtype than `original`.
+
+    Raises:
+        ValueError: there are no modules, a `right_inverse` returns no tensors, or, unless `unsafe`, shape or dtype change.
+
+    Example:
+        >>> import flambeau as torch
+        >>> class Double(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        ...     def right_inverse(self, y):
+        ...         return y / 2
+        >>> doubled = ParametrizationList([Double()], torch.tensor([4.0]))
+        >>> doubled.original, doubled()
+        (tensor([2.]), tensor([4.]))
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -133,7 +156,15 @@ class ParametrizationList(ModuleList):
 
     @torch.no_grad()
     def right_inverse(self, value: Tensor) -> None:
-        """Set the originals so that the parametrized tensor becomes `value`."""
+        """Set the originals so that the parametrized tensor becomes `value`.
+
+        Args:
+            value: the tensor, which goes through the modules' `right_inverse` from the last to the first.
+
+        Raises:
+            RuntimeError: a module has no `right_inverse`.
+            ValueError: a `right_inverse` returns something else than tensors of the originals' number and dtype.
+        """
         for module in reversed(list(self)):
             if not hasattr(module, "right_inverse"):
                 raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
@@ -162,10 +193,29 @@ class ParametrizationList(ModuleList):
 
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
-    """Compute the parameter or buffer `tensor_name` of `module` by `parametrization`, after those it may have.
+    """Compute a parameter or buffer of a module by another module, after the parametrizations it may have already.
 
-    Assigning to the attribute calls `parametrization.right_inverse`, if it has that method. Unless `unsafe`, a change
-    of shape or dtype raises ValueError; so does a name that is no parameter or buffer.
+    From then on `module.<name>` is `parametrization(original)`, computed whenever it is read, and the tensor that is
+    learned is `module.parametrizations.<name>.original`. Assigning to the attribute calls
+    `parametrization.right_inverse`, if it has that method.
+
+    Args:
+        module: the module that has the tensor; it is changed, and returned.
+        tensor_name: the name of the parameter or buffer.
+        parametrization: takes the original (or the result of the parametrization before) and returns the tensor to use.
+        unsafe: allow a change of shape or dtype.
+
+    Raises:
+        ValueError: the module has no such tensor, or shape or dtype would change though that is not allowed.
+
+    Example:
+        >>> import flambeau as torch
+        >>> class Symmetric(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).mT
+        >>> layer = register_parametrization(torch.nn.Linear(3, 3), "weight", Symmetric())
+        >>> torch.equal(layer.weight, layer.weight.T)
+        True
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -271,7 +321,11 @@ def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether `module` has a parametrized tensor, or one of this name.
+    """Whether a module has a parametrized tensor.
+
+    Args:
+        module: the module; those inside it do not count.
+        tensor_name: the name of the tensor to ask about; None for any.
 
     Example:
         >>> import flambeau as torch
@@ -285,7 +339,23 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make `tensor_name` a plain parameter again: of its parametrized value, or of its original."""
+    """Make a parametrized tensor a plain parameter or buffer again.
+
+    Args:
+        module: the module that has the tensor; it is changed, and returned.
+        tensor_name: the name of the tensor.
+        leave_parametrized: keep the value that the parametrizations compute; False to keep the original, which must then
+            be one tensor.
+
+    Raises:
+        ValueError: the tensor is not parametrized, or there are several originals to keep.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+        >>> list(remove_parametrizations(layer, "weight").state_dict())
+        ['bias', 'weight']
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
@@ -312,7 +382,10 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that `module` had before it was parametrized.
+    """The class that a module had before it was parametrized.
+
+    Args:
+        module: the module, parametrized or not.
 
     Example:
         >>> import flambeau as torch
@@ -324,7 +397,20 @@ def type_before_parametrizations(module: Module) -> type:
 
 
 def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
-    """Give `to_module` the parametrizations and originals of `from_module`, or those of `tensor_name` only."""
+    """Give a module the parametrizations and the originals of another.
+
+    Args:
+        from_module: the module that has them.
+        to_module: the module that is to have them too; it is changed, and returned.
+        tensor_name: the name of the tensor to transfer; None for all that are parametrized.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+        >>> other = transfer_parametrizations_and_params(layer, torch.nn.Linear(2, 2))
+        >>> torch.equal(layer.weight, other.weight)
+        True
+    """
     if not is_parametrized(from_module):
         return to_module
     for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:

@@ -39,10 +39,20 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what to prune: subclasses define `compute_mask` and `PRUNING_TYPE`.
+    """A way to choose what to prune; the base of all such ways.
 
-    The type is "unstructured" (single elements), "structured" (whole slices along `self.dim`) or "global". The
-    instance is the forward pre-hook that applies the mask.
+    Subclasses define `compute_mask` and `PRUNING_TYPE`: `"unstructured"` for single elements, `"structured"` for whole
+    slices along `self.dim`, or `"global"` for a mask of everything. Start them with `apply`; the instance is then the
+    forward pre-hook that applies the mask.
+
+    Example:
+        >>> import flambeau as torch
+        >>> class Negative(BasePruningMethod):
+        ...     PRUNING_TYPE = "unstructured"
+        ...     def compute_mask(self, t, default_mask):
+        ...         return default_mask * (t >= 0)
+        >>> Negative().prune(torch.tensor([1.0, -2.0, 3.0]))
+        tensor([1., -0., 3.])
     """
 
     _tensor_name: str
@@ -53,7 +63,15 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for importance scores `t`, on top of `default_mask`."""
+        """The mask that prunes, on top of the mask that there is already.
+
+        Args:
+            t: the importance scores, of the parameter's shape.
+            default_mask: the mask so far, of ones and zeros.
+
+        Returns:
+            a mask of the same shape, with ones for what stays.
+        """
 
     def apply_mask(self, module: Module) -> Tensor:
         """The masked parameter."""
@@ -65,7 +83,17 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
     ) -> BasePruningMethod:
-        """Prune parameter `name` of `module`; the values themselves are the scores unless some are given."""
+        """Prune a parameter of a module.
+
+        Args:
+            module: the module that has the parameter.
+            name: the name of the parameter.
+            *args, **kwargs: what the method's constructor is called with.
+            importance_scores: what to choose by, of the parameter's shape; None for the values themselves.
+
+        Returns:
+            the method, registered as a forward pre-hook.
+        """
         method = cls(*args, **kwargs)
         method._tensor_name = name
         earlier = take_hook(module, name)
@@ -90,7 +118,12 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """`t` with what this method prunes set to zero; no module is involved.
+        """A tensor with what this method prunes set to zero; no module is involved.
+
+        Args:
+            t: the tensor, which stays as it is.
+            default_mask: a mask of what is pruned already; None for ones.
+            importance_scores: what to choose by, of the tensor's shape; None for the values themselves.
 
         Example:
             >>> import flambeau as torch
@@ -124,7 +157,20 @@ def take_hook(module: Module, name: str) -> BasePruningMethod | None:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one parameter; each prunes what the ones before left."""
+    """Several pruning methods of one parameter; each prunes what the ones before left.
+
+    Pruning a parameter again makes one.
+
+    Args:
+        *args: the methods, in order.
+
+    Example:
+        >>> import flambeau as torch
+        >>> layer = l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=2)
+        >>> layer = l1_unstructured(layer, "weight", amount=1)
+        >>> [type(method).__name__ for hook in layer._forward_pre_hooks.values() for method in hook]
+        ['L1Unstructured', 'L1Unstructured']
+    """
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -186,7 +232,13 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing: the parameter gets a mask of ones."""
+    """Prunes nothing: the parameter gets a mask of ones.
+
+    Example:
+        >>> import flambeau as torch
+        >>> Identity().prune(torch.tensor([3.0, -1.0]))
+        tensor([ 3., -1.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -195,7 +247,20 @@ class Identity(BasePruningMethod):
 
 
 class RandomUnstructured(BasePruningMethod):
-    """Prunes `amount` elements, a number or a fraction, at random."""
+    """Prunes elements at random.
+
+    Args:
+        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, or a fraction above 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> int((RandomUnstructured(amount=0.5).prune(torch.ones(6)) == 0).sum())
+        3
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -208,7 +273,20 @@ class RandomUnstructured(BasePruningMethod):
 
 
 class L1Unstructured(BasePruningMethod):
-    """Prunes the `amount` elements, a number or a fraction, of smallest absolute value."""
+    """Prunes the elements of smallest absolute value.
+
+    Args:
+        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, or a fraction above 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> L1Unstructured(amount=0.5).prune(torch.tensor([3.0, 1.0, 2.0, 4.0]))
+        tensor([3., 0., 0., 4.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -221,7 +299,21 @@ class L1Unstructured(BasePruningMethod):
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes `amount` slices along `dim`, a number or a fraction, at random."""
+    """Prunes whole slices along a dimension at random, such as output channels.
+
+    Args:
+        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
+        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, or a fraction above 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> int((RandomStructured(amount=1, dim=0).prune(torch.ones(3, 2)).sum(1) == 0).sum())
+        1
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -239,7 +331,23 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the `amount` slices along `dim`, a number or a fraction, of smallest `n`-norm."""
+    """Prunes the slices along a dimension of smallest norm.
+
+    Args:
+        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
+        n: the order of the norm: what `torch.norm` takes as `p`, such as 1, 2 or `float("inf")`.
+        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, or a fraction above 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> LnStructured(amount=1, n=2, dim=0).prune(torch.tensor([[3.0, 4.0], [1.0, 1.0]]))
+        tensor([[3., 4.],
+                [0., 0.]])
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -260,7 +368,16 @@ class LnStructured(BasePruningMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what `mask` says."""
+    """Prunes what a given mask says.
+
+    Args:
+        mask: ones for what stays, zeros for what is pruned, of the parameter's shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> CustomFromMask(torch.tensor([1, 0, 1])).prune(torch.tensor([5.0, 6.0, 7.0]))
+        tensor([5., 0., 7.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -293,7 +410,11 @@ def slice_index(t: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
 
 
 def identity(module: Module, name: str) -> Module:
-    """Give the parameter a mask of ones.
+    """Give a parameter a mask of ones: the form of a pruned parameter, with nothing pruned.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
 
     Example:
         >>> import flambeau as torch
@@ -305,7 +426,16 @@ def identity(module: Module, name: str) -> Module:
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prune `amount` elements, a number or a fraction, at random.
+    """Prune elements of a parameter at random.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, a fraction above 1, or more than there are.
 
     Example:
         >>> import flambeau as torch
@@ -317,7 +447,17 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Prune the `amount` elements, a number or a fraction, of smallest absolute value or score.
+    """Prune the elements of a parameter of smallest absolute value.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+        amount: how many: an int for a number, a float from 0 to 1 for a fraction of them.
+        importance_scores: what to choose by, of the parameter's shape; None for the values themselves.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, a fraction above 1, or more than there are.
 
     Example:
         >>> import flambeau as torch
@@ -329,7 +469,17 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prune `amount` slices along `dim`, a number or a fraction, at random.
+    """Prune whole slices of a parameter along a dimension at random.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter, of two dimensions or more.
+        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
+        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, a fraction above 1, or more than there are; or the parameter is a vector.
 
     Example:
         >>> import flambeau as torch
@@ -342,7 +492,19 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 
 
 def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Module:
-    """Prune the `amount` slices along `dim`, a number or a fraction, of smallest `n`-norm.
+    """Prune the slices of a parameter along a dimension of smallest norm.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter, of two dimensions or more.
+        amount: how many slices: an int for a number, a float from 0 to 1 for a fraction of them.
+        n: the order of the norm: what `torch.norm` takes as `p`, such as 1, 2 or `float("inf")`.
+        dim: the dimension that counts the slices; for weights of layers, 0 counts outputs and 1 inputs.
+        importance_scores: what to take the norms of, of the parameter's shape; None for the values themselves.
+
+    Raises:
+        TypeError: `amount` is no number.
+        ValueError: `amount` is negative, a fraction above 1, or more than there are; or the parameter is a vector.
 
     Example:
         >>> import flambeau as torch
@@ -355,7 +517,15 @@ def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, im
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune what `mask` says.
+    """Prune what a given mask says.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+        mask: ones for what stays, zeros for what is pruned, of the parameter's shape.
+
+    Raises:
+        AssertionError: the mask has another shape.
 
     Example:
         >>> import flambeau as torch
@@ -373,7 +543,19 @@ def global_unstructured(
     importance_scores: dict[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune all parameters together, given as (module, name), as if they were one tensor.
+    """Prune several parameters together, as if they were one tensor.
+
+    So layers lose different shares of their elements, as these matter less or more.
+
+    Args:
+        parameters: pairs of a module and the name of a parameter of it.
+        pruning_method: a class of the unstructured methods, such as `L1Unstructured`.
+        importance_scores: what to choose by, tensors under pairs as in `parameters`; the values themselves where there are
+            none.
+        **kwargs: what `pruning_method` is called with, such as `amount`, which counts over all parameters.
+
+    Raises:
+        TypeError: `parameters` is no iterable, `importance_scores` no dict, or the method is not unstructured.
 
     Example:
         >>> import flambeau as torch
@@ -408,7 +590,14 @@ def global_unstructured(
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make the pruning of a parameter permanent; ValueError if it is not pruned.
+    """Make the pruning of a parameter permanent: the masked values become the parameter itself.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+
+    Raises:
+        ValueError: the parameter is not pruned.
 
     Example:
         >>> import flambeau as torch
@@ -424,7 +613,10 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether `module` or one below it has a pruned parameter.
+    """Whether a module, or one inside it, has a pruned parameter.
+
+    Args:
+        module: the module to look into.
 
     Example:
         >>> import flambeau as torch

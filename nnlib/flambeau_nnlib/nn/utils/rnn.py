@@ -30,9 +30,16 @@ class _PackedFields(NamedTuple):
 class PackedSequence(_PackedFields):
     """The steps of a batch of sequences, longest sequence first: step 0 of all, step 1 of those that have one, ...
 
-    `data` holds the steps one after the other, `batch_sizes` (on the CPU) how many sequences have each step,
-    `sorted_indices` and `unsorted_indices` the order of the sequences in the batch they came from. Made by
-    `pack_sequence` and `pack_padded_sequence`; recurrent layers take it.
+    `pack_sequence` and `pack_padded_sequence` make it; recurrent layers take and return it.
+
+    Args:
+        data: the steps one after the other, of shape `(total number of steps, *)`.
+        batch_sizes: how many sequences have each step, a vector of int64 on the CPU; it never rises.
+        sorted_indices: where each of the sorted sequences was in the batch; None if they were sorted there.
+        unsorted_indices: where each sequence of the batch is among the sorted ones; None to derive it.
+
+    Raises:
+        ValueError: `batch_sizes` is not on the CPU.
 
     Example:
         >>> import flambeau as torch
@@ -128,7 +135,10 @@ class PackedSequence(_PackedFields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes `permutation`.
+    """The permutation that undoes a permutation.
+
+    Args:
+        permutation: a vector of the integers from 0 on, each once; None gives None.
 
     Example:
         >>> import flambeau as torch
@@ -144,9 +154,16 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack a padded batch `(T, B, *)`, or `(B, T, *)` with `batch_first`, of sequences of the given lengths.
+    """Pack a padded batch of sequences, so that a recurrent layer does no work for the padding.
 
-    Raises RuntimeError unless the lengths are positive, at most T and, if `enforce_sorted`, decreasing.
+    Args:
+        input: the batch, of shape `(T, B, *)`, or `(B, T, *)` with `batch_first`: T steps, B sequences.
+        lengths: the lengths of the B sequences, a list or a tensor on the CPU.
+        batch_first: whether the batch is the first dimension.
+        enforce_sorted: demand that the lengths fall, as ONNX needs it; False takes any order and restores it afterwards.
+
+    Raises:
+        RuntimeError: a length is not positive or above T, or they do not fall though they have to.
 
     Example:
         >>> import flambeau as torch
@@ -199,9 +216,19 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The padded batch `(T, B, *)`, or `(B, T, *)` with `batch_first`, and the lengths `(B,)`.
+    """Undo `pack_padded_sequence`: make a packed batch a padded one.
 
-    T is the length of the longest sequence, or `total_length`.
+    Args:
+        sequence: the packed batch.
+        batch_first: return the batch as the first dimension.
+        padding_value: what the places after a sequence's end are filled with.
+        total_length: the number of steps T to pad to; None for the length of the longest sequence.
+
+    Returns:
+        the padded sequences, of shape `(T, B, *)`, or `(B, T, *)` with `batch_first`, and their lengths, of shape `(B,)`.
+
+    Raises:
+        ValueError: `total_length` is less than the length of the longest sequence.
 
     Example:
         >>> import flambeau as torch
@@ -235,7 +262,19 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Pad tensors `(L, *)` to one length and stack them: `(T, B, *)`, or `(B, T, *)` with `batch_first`.
+    """Pad tensors to one length and stack them.
+
+    Args:
+        sequences: the tensors, of shapes `(L, *)` that differ only in L.
+        batch_first: whether the result has the batch as its first dimension.
+        padding_value: what shorter ones are filled with.
+        padding_side: `"right"` to fill after their end, `"left"` to fill before their start.
+
+    Returns:
+        a tensor of shape `(T, B, *)`, or `(B, T, *)` with `batch_first`, T being the largest L.
+
+    Raises:
+        RuntimeError: there are no sequences, or `padding_side` is something else.
 
     Example:
         >>> import flambeau as torch
@@ -260,7 +299,12 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Undo `pad_sequence`.
+    """Undo `pad_sequence`: a list of tensors without the padding, which is on the right.
+
+    Args:
+        padded_sequences: the batch, of shape `(T, B, *)`, or `(B, T, *)` with `batch_first`.
+        lengths: the lengths of the B sequences.
+        batch_first: whether the batch is the first dimension.
 
     Example:
         >>> import flambeau as torch
@@ -273,7 +317,14 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack tensors `(L, *)` of different lengths L, decreasing if `enforce_sorted`.
+    """Pack tensors of different lengths.
+
+    Args:
+        sequences: the tensors, of shapes `(L, *)` that differ only in L.
+        enforce_sorted: demand that the lengths fall, as ONNX needs it; False takes any order and restores it afterwards.
+
+    Raises:
+        RuntimeError: a tensor has no steps, or the lengths do not fall though they have to.
 
     Example:
         >>> import flambeau as torch
@@ -285,7 +336,10 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Undo `pack_sequence`.
+    """Undo `pack_sequence`: a list of tensors, in the order they were packed from.
+
+    Args:
+        packed_sequences: the packed batch.
 
     Example:
         >>> import flambeau as torch

@@ -108,13 +108,28 @@ def spectral_norm(
 ) -> AnyModule:
     """Keep the largest singular value of a parameter, seen as a matrix of slices along `dim`, at 1.
 
-    Miyato et al., *Spectral normalization for generative adversarial networks*, 2018.
+    It is estimated by power iterations, which go on with each forward in training. The learned tensor is
+    `name_orig`; the attribute `name` is computed before each forward. `parametrizations.spectral_norm` is the newer form.
+
+    Miyato, Kataoka, Koyama and Yoshida, [Spectral Normalization for Generative Adversarial
+    Networks](https://arxiv.org/abs/1802.05957), 2018.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+        n_power_iterations: how many power iterations each forward in training makes, at least 1.
+        eps: lower bound of norms that are divided by.
+        dim: the dimension that counts outputs; None for 1 with transposed convolutions and 0 otherwise.
+
+    Raises:
+        ValueError: there are no power iterations, or the parameter is None or not initialized yet.
+        RuntimeError: the parameter is normalized already.
 
     Example:
         >>> import flambeau as torch
         >>> layer = spectral_norm(torch.nn.Linear(20, 40), n_power_iterations=50)
         >>> output = layer(torch.randn(1, 20))
-        >>> abs(float(torch.linalg.matrix_norm(layer.weight, 2)) - 1.0) < 0.05
+        >>> abs(torch.linalg.matrix_norm(layer.weight, 2).item() - 1.0) < 0.05
         True
     """
     SpectralNorm.apply(module, name, n_power_iterations, output_dim(module) if dim is None else dim, eps)
@@ -122,7 +137,20 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
-    """Undo `spectral_norm`; ValueError if there is none."""
+    """Undo `spectral_norm`: the normalized weight becomes a plain parameter.
+
+    Args:
+        module: the module that `spectral_norm` was applied to; it is changed, and returned.
+        name: the name of the parameter.
+
+    Raises:
+        ValueError: the parameter has no spectral normalization.
+
+    Example:
+        >>> import flambeau as torch
+        >>> list(remove_spectral_norm(spectral_norm(torch.nn.Linear(2, 2))).state_dict())
+        ['bias', 'weight']
+    """
     key = find_hook(module, SpectralNorm, name)
     if key is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")

@@ -78,13 +78,28 @@ def find_hook(module: Module, kind: type, name: str) -> int | None:
 
 
 def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyModule:
-    """Learn the magnitude and the direction of a parameter apart: `name_g` along `dim`, and `name_v`.
+    """Learn the magnitude and the direction of a parameter apart: `weight = g * v / |v|`.
 
-    Salimans and Kingma, *Weight normalization*, 2016.
+    The learned tensors are `name_g` and `name_v`; the attribute `name` is computed before each forward.
+    `parametrizations.weight_norm` is the newer form, of which this one warns.
+
+    Salimans and Kingma, [Weight Normalization: A Simple Reparameterization to Accelerate Training of Deep Neural
+    Networks](https://arxiv.org/abs/1602.07868), 2016.
+
+    Args:
+        module: the module that has the parameter; it is changed, and returned.
+        name: the name of the parameter.
+        dim: the dimension along which each slice has a magnitude of its own; None for one magnitude of it all.
+
+    Raises:
+        ValueError: the parameter is not initialized yet.
+        RuntimeError: the parameter is normalized already.
 
     Example:
+        >>> import warnings
         >>> import flambeau as torch
-        >>> layer = weight_norm(torch.nn.Linear(20, 40))
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = weight_norm(torch.nn.Linear(20, 40))
         >>> layer.weight_g.shape, layer.weight_v.shape
         (torch.Size([40, 1]), torch.Size([40, 20]))
     """
@@ -98,7 +113,23 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int = 0) -> AnyMod
 
 
 def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
-    """Undo `weight_norm`; ValueError if there is none."""
+    """Undo `weight_norm`: the product of magnitude and direction becomes a plain parameter.
+
+    Args:
+        module: the module that `weight_norm` was applied to; it is changed, and returned.
+        name: the name of the parameter.
+
+    Raises:
+        ValueError: the parameter has no weight normalization.
+
+    Example:
+        >>> import warnings
+        >>> import flambeau as torch
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     layer = weight_norm(torch.nn.Linear(2, 2))
+        >>> list(remove_weight_norm(layer).state_dict())
+        ['bias', 'weight']
+    """
     key = find_hook(module, WeightNorm, name)
     if key is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")

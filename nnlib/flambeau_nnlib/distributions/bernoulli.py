@@ -18,11 +18,17 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(ProbsLogits, ExponentialFamily):
-    """1 with probability `probs`, else 0.
+    """A coin: 1 with probability `probs`, else 0.
 
     Args:
-        probs: the probability of a 1.
-        logits: its log-odds; exactly one of the two is given.
+        probs: the probability of a 1, from 0 to 1, of any shape.
+        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of the parameter.
+        - Event: `()`, 0 or 1.
 
     Example:
         >>> import flambeau as torch

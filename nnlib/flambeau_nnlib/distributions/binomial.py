@@ -14,12 +14,18 @@ __all__ = ["Binomial"]
 
 
 class Binomial(CountedProbsLogits):
-    """The number of successes in `total_count` trials, each of probability `probs`.
+    """The number of successes in `total_count` independent trials.
 
     Args:
-        total_count: the number of trials.
-        probs: the probability of a success.
-        logits: its log-odds; exactly one of the two is given.
+        total_count: the number of trials, a whole number, not negative.
+        probs: the probability of a success in each trial, from 0 to 1.
+        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a whole number from 0 to `total_count`.
 
     Example:
         >>> import flambeau as torch

@@ -16,11 +16,17 @@ __all__ = ["Categorical"]
 
 
 class Categorical(ProbsLogits):
-    """An index from 0 to `K - 1`, with the probabilities along the last dimension of `probs`.
+    """An index from 0 to K - 1, drawn with the probabilities along the last dimension of `probs`.
 
     Args:
-        probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
-        logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
+        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
+        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of the parameter without its last dimension.
+        - Event: `()`, a whole number from 0 to K - 1.
 
     Example:
         >>> import flambeau as torch

@@ -11,10 +11,18 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` standard normal variables: `Gamma(df / 2, 1 / 2)`.
+    """The chi-squared distribution, that of the sum of the squares of `df` standard normal variables.
+
+    It is `Gamma(df / 2, 1 / 2)`.
 
     Args:
-        df: the degrees of freedom.
+        df: the degrees of freedom, positive; need not be a whole number.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `df`.
+        - Event: `()`, a number from 0 on.
 
     Example:
         >>> import flambeau as torch

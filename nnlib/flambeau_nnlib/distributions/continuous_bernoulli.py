@@ -18,15 +18,21 @@ __all__ = ["ContinuousBernoulli"]
 
 
 class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
-    """A density on [0, 1] proportional to `probs**x * (1 - probs)**(1 - x)`.
+    """A density on [0, 1] proportional to `probs**x * (1 - probs)**(1 - x)`, for pixels of autoencoders, say.
 
-    From Loaiza-Ganem and Cunningham, "The continuous Bernoulli: fixing a pervasive error in variational
-    autoencoders", 2019.
+    Loaiza-Ganem and Cunningham, [The continuous Bernoulli: fixing a pervasive error in variational
+    autoencoders](https://arxiv.org/abs/1907.06845), 2019.
 
     Args:
-        probs: the parameter λ in (0, 1).
-        logits: its log-odds; exactly one of the two is given.
-        lims: the values of λ around 0.5 between which Taylor series replace formulas that are unstable there.
+        probs: the parameter, between 0 and 1; it is not the mean.
+        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
+        lims: the values of `probs` around 0.5 between which Taylor series replace formulas that are unstable there.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of the parameter.
+        - Event: `()`, a number from 0 to 1.
 
     Example:
         >>> import flambeau as torch

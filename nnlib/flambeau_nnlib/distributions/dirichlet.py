@@ -19,11 +19,17 @@ __all__ = ["Dirichlet"]
 class Dirichlet(ExponentialFamily):
     """A distribution over probability vectors of length K, of density proportional to `prod(x**(a - 1))`.
 
-    Args:
-        concentration: the positive exponent parameters a, of shape `(..., K)`.
+    Its mean is `a / sum(a)`. `rsample` differentiates implicitly through the marginal distribution functions, as in
+    Figurnov, Mohamed and Mnih, [Implicit Reparameterization Gradients](https://arxiv.org/abs/1805.08498), 2018.
 
-    `rsample` differentiates implicitly through the marginal distribution functions, as in Figurnov, Mohamed
-    and Mnih, "Implicit reparameterization gradients", 2018.
+    Args:
+        concentration: the parameters a, positive, of shape `(..., K)`.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `concentration` without its last dimension.
+        - Event: `(K,)`, numbers that are not negative and sum to 1.
 
     Example:
         >>> import flambeau as torch

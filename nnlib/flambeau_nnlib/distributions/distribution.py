@@ -16,21 +16,34 @@ __all__ = ["Distribution"]
 
 
 class Distribution:
-    """A probability distribution, or a batch of them.
+    """A probability distribution, or a batch of them; the base of all.
 
-    Samples have shape `sample_shape + batch_shape + event_shape`: `event_shape` is that of one draw,
-    `batch_shape` that of the parameters (distributions that differ and are independent), `sample_shape` what
-    the caller asks for (draws that are identically distributed).
+    Samples have shape `sample_shape + batch_shape + event_shape`: `event_shape` is that of one draw, `batch_shape` that of
+    the parameters (distributions that differ and are independent), `sample_shape` what the caller asks for (draws that
+    are identically distributed).
+
+    A subclass defines `arg_constraints` and `support`, and the methods that it can compute. `expand` comes for free: it
+    expands every attribute that is a distribution or a tensor beginning with the batch shape, except those that
+    `_unexpanded` names.
 
     Args:
         batch_shape: the shape of the batch.
         event_shape: the shape of one draw.
-        validate_args: whether to check parameters and the values given to `log_prob` and `cdf`; None takes
-            the default (see `set_default_validate_args`).
+        validate_args: whether to check parameters and the values given to `log_prob` and `cdf`; None takes the default
+            (see `set_default_validate_args`).
 
-    A subclass defines `arg_constraints` and `support`, and the methods that it can compute. `expand` comes
-    for free: it expands every attribute that is a distribution or a tensor beginning with the batch shape,
-    except those that `_unexpanded` names.
+    Raises:
+        ValueError: arguments are validated, and a parameter is out of its range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> d = torch.distributions.Normal(torch.zeros(3), 1.0)
+        >>> d.batch_shape, d.event_shape, d.sample((5,)).shape
+        (torch.Size([3]), torch.Size([]), torch.Size([5, 3]))
+        >>> torch.distributions.Normal(0.0, -1.0)
+        Traceback (most recent call last):
+        ...
+        ValueError: Expected parameter scale ...
     """
 
     has_rsample = False
@@ -41,6 +54,9 @@ class Distribution:
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Validate by default, or not. The default is Python's `__debug__`: on, except under `python -O`.
+
+        Args:
+            value: whether distributions that are made from now on validate, where they are not told.
 
         Raises:
             ValueError: `value` is not a bool.
@@ -159,7 +175,14 @@ class Distribution:
     # --- samples ---
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws of shape `sample_shape + batch_shape + event_shape`, without gradient."""
+        """Draws, without gradient.
+
+        Args:
+            sample_shape: how many draws, as a shape; `()` for one.
+
+        Returns:
+            a tensor of shape `sample_shape + batch_shape + event_shape`.
+        """
         with torch.no_grad():
             return self.rsample(sample_shape)
 
@@ -167,6 +190,12 @@ class Distribution:
         """Reparametrised draws: a differentiable function of the parameters and of parameter-free noise.
 
         Only where `has_rsample` is true.
+
+        Args:
+            sample_shape: how many draws, as a shape; `()` for one.
+
+        Returns:
+            a tensor of shape `sample_shape + batch_shape + event_shape`.
         """
         raise NotImplementedError
 
@@ -179,15 +208,26 @@ class Distribution:
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a discrete distribution along a new first dimension.
 
-        The result has shape `(cardinality,) + batch_shape + event_shape`; with `expand=False` the batch
-        dimensions are left of size 1. Only where `has_enumerate_support` is true.
+        Only where `has_enumerate_support` is true.
+
+        Args:
+            expand: whether to repeat the values over the batch; otherwise the batch dimensions are of size 1.
+
+        Returns:
+            a tensor of shape `(cardinality,) + batch_shape + event_shape`.
         """
         raise NotImplementedError
 
     # --- probabilities ---
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The log-density (or log-probability) of `value`, of shape `sample_shape + batch_shape`.
+        """The log-density (or log-probability) of a value.
+
+        Args:
+            value: a tensor of shape `sample_shape + batch_shape + event_shape`, or one that broadcasts to it.
+
+        Returns:
+            a tensor of shape `sample_shape + batch_shape`.
 
         Raises:
             ValueError: arguments are validated and `value` has a wrong shape or lies outside the support.

@@ -15,8 +15,20 @@ class ExponentialFamily(Distribution):
     """A distribution with density `exp(<t(x), θ> - F(θ) + k(x))`, for natural parameters θ.
 
     A subclass gives θ (`_natural_params`), the log normaliser F (`_log_normalizer`) and the mean of k
-    (`_mean_carrier_measure`); entropy and KL divergence then follow by Bregman divergences
-    (Nielsen and Nock, "Entropies and cross-entropies of exponential families", 2010).
+    (`_mean_carrier_measure`); entropy and KL divergence then follow by Bregman divergences: Nielsen and Nock, "Entropies
+    and cross-entropies of exponential families", 2010.
+
+    Args:
+        batch_shape: the shape of the batch.
+        event_shape: the shape of one draw.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Example:
+        >>> import flambeau as torch
+        >>> d = torch.distributions.Exponential(torch.tensor(2.0))
+        >>> isinstance(d, torch.distributions.ExponentialFamily), d.entropy()
+        (True, tensor(0.3069))
     """
 
     @property

@@ -14,10 +14,16 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution, of density `rate * exp(-rate * x)` for `x >= 0`.
+    """The exponential distribution, of density `rate * exp(-rate * x)`: the waiting time for an event that occurs at random.
 
     Args:
-        rate: the inverse of the mean.
+        rate: the mean number of events in a unit of time, positive; the inverse of the mean.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `rate`.
+        - Event: `()`, a number from 0 on.
 
     Example:
         >>> import flambeau as torch

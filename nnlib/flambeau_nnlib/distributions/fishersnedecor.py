@@ -19,8 +19,14 @@ class FisherSnedecor(Distribution):
     """The F distribution: a ratio of two chi-squared variables, each divided by its degrees of freedom.
 
     Args:
-        df1: the degrees of freedom of the numerator.
-        df2: the degrees of freedom of the denominator.
+        df1: the degrees of freedom of the numerator, positive.
+        df2: the degrees of freedom of the denominator, positive. There is a mean above 2, a variance above 4.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a positive number.
 
     Example:
         >>> import flambeau as torch

@@ -16,12 +16,18 @@ __all__ = ["Gamma"]
 class Gamma(ExponentialFamily):
     """The gamma distribution, of density proportional to `x**(concentration - 1) * exp(-rate * x)`.
 
-    Args:
-        concentration: the shape parameter, often called alpha.
-        rate: the inverse of the scale, often called beta.
+    Its mean is `concentration / rate`. `rsample` differentiates implicitly through the distribution function, as in
+    Figurnov, Mohamed and Mnih, [Implicit Reparameterization Gradients](https://arxiv.org/abs/1805.08498), 2018.
 
-    `rsample` differentiates implicitly through the distribution function, as in Figurnov, Mohamed and Mnih,
-    "Implicit reparameterization gradients", 2018.
+    Args:
+        concentration: the shape parameter, often called alpha, positive.
+        rate: the inverse of the scale, often called beta, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a number from 0 on.
 
     Example:
         >>> import flambeau as torch

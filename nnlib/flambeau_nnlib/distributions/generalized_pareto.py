@@ -15,13 +15,21 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """The distribution of what exceeds a high threshold (Pickands, "Statistical inference using extreme order
-    statistics", 1975).
+    """The distribution of what exceeds a high threshold.
+
+    Pickands, [Statistical Inference Using Extreme Order Statistics](https://doi.org/10.1214/aos/1176343003), 1975.
 
     Args:
         loc: the threshold, the lower end of the support.
-        scale: the scale.
-        concentration: the tail index: heavy tails above 0, exponential at 0, a finite upper end below 0.
+        scale: the scale, positive.
+        concentration: the tail index: heavy tails above 0, an exponential tail at 0, below 0 an upper end at
+            `loc - scale / concentration`.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a number from `loc` on.
 
     Example:
         >>> import flambeau as torch

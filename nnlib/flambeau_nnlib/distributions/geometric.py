@@ -16,11 +16,17 @@ __all__ = ["Geometric"]
 
 
 class Geometric(ProbsLogits):
-    """The number of failures before the first success, in trials of success probability `probs`.
+    """The number of failures before the first success, in independent trials.
 
     Args:
-        probs: the probability of a success, in (0, 1].
-        logits: its log-odds; exactly one of the two is given.
+        probs: the probability of a success in each trial, above 0 and up to 1.
+        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of the parameter.
+        - Event: `()`, a whole number from 0 on.
 
     Example:
         >>> import flambeau as torch

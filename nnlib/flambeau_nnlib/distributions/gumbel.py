@@ -20,8 +20,14 @@ class Gumbel(TransformedDistribution):
     """The Gumbel distribution of extreme values: that of `loc - scale * log(-log(u))` for uniform u.
 
     Args:
-        loc: the mode.
-        scale: the scale.
+        loc: the mode; the mean is `loc + 0.5772 * scale`.
+        scale: the scale, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a real number.
 
     Example:
         >>> import flambeau as torch

@@ -14,10 +14,16 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(Folded):
-    """The distribution of |x| for x from `Cauchy(0, scale)`. Its mean is infinite.
+    """The distribution of |x| for x from `Cauchy(0, scale)`; its mean is infinite.
 
     Args:
-        scale: the scale of x, which is the median of |x|.
+        scale: the scale of x, positive, which is the median of |x|.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `scale`.
+        - Event: `()`, a number from 0 on.
 
     Example:
         >>> import flambeau as torch

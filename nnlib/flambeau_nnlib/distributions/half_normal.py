@@ -54,7 +54,13 @@ class HalfNormal(Folded):
     """The distribution of |x| for x from `Normal(0, scale)`.
 
     Args:
-        scale: the standard deviation of x.
+        scale: the standard deviation of x, positive; that of |x| is 0.6028 times as much.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `scale`.
+        - Event: `()`, a number from 0 on.
 
     Example:
         >>> import flambeau as torch

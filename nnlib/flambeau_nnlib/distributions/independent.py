@@ -19,9 +19,20 @@ D = TypeVar("D", bound=Distribution)
 class Independent(Distribution, Generic[D]):
     """A distribution with batch dimensions taken as part of the event, so that `log_prob` sums over them.
 
+    It makes a vector of independent variables out of a batch of them.
+
     Args:
         base_distribution: the distribution.
-        reinterpreted_batch_ndims: how many of its last batch dimensions to take.
+        reinterpreted_batch_ndims: how many of its last batch dimensions become event dimensions.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `base_distribution` without these dimensions.
+        - Event: these dimensions, and then the event shape of `base_distribution`.
+
+    Raises:
+        ValueError: `base_distribution` has fewer batch dimensions.
 
     Example:
         >>> import flambeau as torch

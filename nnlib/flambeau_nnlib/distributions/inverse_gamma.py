@@ -19,8 +19,14 @@ class InverseGamma(TransformedDistribution):
     """The distribution of 1 / x for x from `Gamma(concentration, rate)`.
 
     Args:
-        concentration: the shape parameter, often called alpha.
-        rate: the scale of 1 / x, often called beta.
+        concentration: the shape parameter, often called alpha, positive. There is a mean above 1, a variance above 2.
+        rate: the scale of 1 / x, often called beta, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a positive number.
 
     Example:
         >>> import flambeau as torch

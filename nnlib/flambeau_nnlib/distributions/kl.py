@@ -58,6 +58,10 @@ def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Calla
     It serves these types and their subclasses. The most specific pair wins; where two are equally specific,
     `kl_divergence` warns.
 
+    Args:
+        type_p: the class of the first distribution.
+        type_q: the class of the second distribution.
+
     Raises:
         TypeError: a type is not a subclass of `Distribution`.
 
@@ -83,10 +87,23 @@ def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Calla
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The divergence `KL(p || q)`, the mean of `log p(x) - log q(x)` for x from p, of shape `batch_shape`.
+    """The Kullback-Leibler divergence `KL(p || q)`, the mean of `log p(x) - log q(x)` for x from p, in nats.
+
+    Args:
+        p: the distribution that x is drawn from.
+        q: the distribution that it is compared with, of the same event shape.
+
+    Returns:
+        a tensor of the batch shape that those of p and q broadcast to.
 
     Raises:
-        NotImplementedError: nothing is registered for the types of p and q.
+        NotImplementedError: nothing is registered for the types of p and q; see `register_kl`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> D = torch.distributions
+        >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(torch.tensor([0.0, 1.0]), 1.0))
+        tensor([0.0000, 0.5000])
     """
     types = type(p), type(q)
     if types not in _KL_MEMOIZE:

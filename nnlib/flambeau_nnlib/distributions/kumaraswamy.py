@@ -19,11 +19,17 @@ __all__ = ["Kumaraswamy"]
 class Kumaraswamy(TransformedDistribution):
     """A distribution on [0, 1] much like the beta, with the closed distribution function `1 - (1 - x**a)**b`.
 
-    From Kumaraswamy, "A generalized probability density function for double-bounded random processes", 1980.
+    Kumaraswamy, "A generalized probability density function for double-bounded random processes", 1980.
 
     Args:
-        concentration1: the exponent a.
-        concentration0: the exponent b.
+        concentration1: the exponent a, positive.
+        concentration0: the exponent b, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a number from 0 to 1.
 
     Example:
         >>> import flambeau as torch

@@ -15,11 +15,17 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """The Laplace distribution, of density `exp(-|x - loc| / scale) / (2 scale)`.
+    """The Laplace distribution, of density `exp(-|x - loc| / scale) / (2 * scale)`.
 
     Args:
         loc: the mean.
-        scale: the mean distance from it.
+        scale: the mean distance from it, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a real number.
 
     Example:
         >>> import flambeau as torch

@@ -17,16 +17,24 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """A distribution over lower Cholesky factors of correlation matrices.
+    """A distribution over lower Cholesky factors of correlation matrices R, with a density of R proportional to
+    `det(R)**(concentration - 1)`.
 
-    The density of the matrices is proportional to `det(R)**(concentration - 1)`.
-
-    From Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and extended
-    onion method", 2009; draws use the onion method.
+    Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and extended onion method",
+    2009; draws use the onion method.
 
     Args:
         dim: the number of rows of the matrices, at least 2.
-        concentration: 1 for uniform correlation matrices, more to favour weak correlations.
+        concentration: 1 for uniform correlation matrices, more to favour weak correlations, less for strong ones; positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `concentration`.
+        - Event: `(dim, dim)`, lower triangular matrices with a positive diagonal and rows of norm 1.
+
+    Raises:
+        ValueError: `dim` is less than 2.
 
     Example:
         >>> import flambeau as torch

@@ -16,8 +16,14 @@ class LogNormal(TransformedDistribution):
     """The distribution of exp(x) for x from `Normal(loc, scale)`.
 
     Args:
-        loc: the mean of x.
-        scale: the standard deviation of x.
+        loc: the mean of x, of the logarithm that is.
+        scale: the standard deviation of x, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a positive number.
 
     Example:
         >>> import flambeau as torch

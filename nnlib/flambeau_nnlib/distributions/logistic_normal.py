@@ -13,11 +13,19 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """The distribution of probability vectors of length K + 1, stick-broken by K normal variables.
+    """A distribution over probability vectors of length K + 1: K normal variables say how to break a stick.
+
+    See `StickBreakingTransform`, which the variables go through.
 
     Args:
         loc: the means of the normal variables, of shape `(..., K)`.
-        scale: their standard deviations.
+        scale: their standard deviations, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to, without the last dimension.
+        - Event: `(K + 1,)`, numbers that are not negative and sum to 1.
 
     Example:
         >>> import flambeau as torch

@@ -19,13 +19,22 @@ __all__ = ["LowRankMultivariateNormal"]
 class LowRankMultivariateNormal(Distribution):
     """A multivariate normal distribution whose covariance is `cov_factor @ cov_factor.mT + diag(cov_diag)`.
 
-    Inverse and determinant cost a factorisation of the m x m *capacitance* `I + W.mT @ D⁻¹ @ W` only, by the
-    Woodbury identity and the matrix determinant lemma.
+    Inverse and determinant cost a factorisation of the m x m *capacitance* `I + W.mT @ D⁻¹ @ W` only, by the Woodbury
+    identity and the matrix determinant lemma.
 
     Args:
         loc: the mean, of shape `(..., n)`.
         cov_factor: the factor W, of shape `(..., n, m)` with m much smaller than n.
         cov_diag: the diagonal D, positive, of shape `(..., n)`.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters' leading dimensions broadcast to.
+        - Event: `(n,)`, real numbers.
+
+    Raises:
+        ValueError: the parameters have too few dimensions, or their sizes n differ.
 
     Example:
         >>> import flambeau as torch

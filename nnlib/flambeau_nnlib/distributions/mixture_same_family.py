@@ -15,11 +15,20 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture of K distributions: a `Categorical` picks one, and a draw from that one is returned.
+    """A mixture of K distributions of one family: a `Categorical` picks one, and a draw from that one is returned.
 
     Args:
         mixture_distribution: a `Categorical` over K components.
         component_distribution: the components, a distribution whose last batch dimension has size K.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `component_distribution` without its last dimension.
+        - Event: that of `component_distribution`.
+
+    Raises:
+        ValueError: the first is no `Categorical`, the second no distribution, or their sizes do not fit.
 
     Example:
         >>> import flambeau as torch

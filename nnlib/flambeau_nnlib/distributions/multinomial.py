@@ -20,14 +20,18 @@ class Multinomial(OverCategorical):
     """How often each of K categories occurs in `total_count` draws.
 
     Args:
-        total_count: the number of draws, an int.
-        probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
-        logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
+        total_count: the number of draws, an int for the whole batch; `log_prob` accepts counts of any total.
+        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
+        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of the parameter without its last dimension.
+        - Event: `(K,)`, whole numbers that sum to `total_count`.
 
     Raises:
         NotImplementedError: `total_count` is a tensor.
-
-    `log_prob` accepts counts of any total.
 
     Example:
         >>> import flambeau as torch

@@ -64,9 +64,19 @@ class MultivariateNormal(MatrixParameter):
 
     Args:
         loc: the mean, of shape `(..., n)`.
-        covariance_matrix: the covariance matrix, of shape `(..., n, n)`.
-        precision_matrix: its inverse.
-        scale_tril: its lower Cholesky factor; exactly one of the three is given, and this one costs least.
+        covariance_matrix: the covariance matrix, positive definite, of shape `(..., n, n)`.
+        precision_matrix: its inverse, of the same shape.
+        scale_tril: its lower Cholesky factor, of the same shape, with a positive diagonal; give exactly one of the three.
+            This one costs least.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters' leading dimensions broadcast to.
+        - Event: `(n,)`, real numbers.
+
+    Raises:
+        ValueError: not exactly one matrix is given, or the parameters have too few dimensions.
 
     Example:
         >>> import flambeau as torch

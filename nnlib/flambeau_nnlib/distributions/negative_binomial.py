@@ -17,12 +17,20 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(CountedProbsLogits):
-    """The number of successes before `total_count` failures, in trials of success probability `probs`.
+    """The number of successes before `total_count` failures, in independent trials.
+
+    Its mean is `total_count * probs / (1 - probs)`.
 
     Args:
-        total_count: the number of failures to stop at; need not be an integer.
-        probs: the probability of a success, in [0, 1).
-        logits: its log-odds; exactly one of the two is given.
+        total_count: the number of failures to stop at, not negative; need not be a whole number.
+        probs: the probability of a success in each trial, from 0 to below 1.
+        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a whole number from 0 on.
 
     Example:
         >>> import flambeau as torch

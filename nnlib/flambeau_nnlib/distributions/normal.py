@@ -16,11 +16,17 @@ __all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
-    """The normal (Gaussian) distribution.
+    """The normal (Gaussian) distribution, of density `exp(-((x - loc) / scale)**2 / 2) / (scale * sqrt(2 * pi))`.
 
     Args:
         loc: the mean.
-        scale: the standard deviation.
+        scale: the standard deviation, positive.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a real number.
 
     Example:
         >>> import flambeau as torch

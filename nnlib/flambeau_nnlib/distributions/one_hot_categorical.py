@@ -15,11 +15,17 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(OverCategorical):
-    """A one-hot vector of length K, with the probabilities along the last dimension of `probs`.
+    """A one-hot vector of length K: a 1 at an index drawn with the probabilities along the last dimension of `probs`.
 
     Args:
-        probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
-        logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
+        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
+        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of the parameter without its last dimension.
+        - Event: `(K,)`, zeros and a 1.
 
     Example:
         >>> import flambeau as torch
@@ -69,10 +75,20 @@ class OneHotCategorical(OverCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose `rsample` passes gradients straight through to `probs`.
+    """`OneHotCategorical` whose `rsample` passes gradients straight through to `probs`, as if the draw were `probs` itself.
 
-    From Bengio, Léonard and Courville, "Estimating or propagating gradients through stochastic neurons for
-    conditional computation", 2013.
+    Bengio, Léonard and Courville, [Estimating or Propagating Gradients Through Stochastic Neurons for Conditional
+    Computation](https://arxiv.org/abs/1308.3432), 2013.
+
+    Args:
+        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
+        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of the parameter without its last dimension.
+        - Event: `(K,)`, zeros and a 1.
 
     Example:
         >>> import flambeau as torch

@@ -15,11 +15,17 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """The Pareto (power-law) distribution, of density proportional to `x ** -(alpha + 1)` for `x >= scale`.
+    """The Pareto (power-law) distribution, of density `alpha * scale**alpha / x**(alpha + 1)`.
 
     Args:
-        scale: the least value.
-        alpha: the tail exponent.
+        scale: the least value, positive.
+        alpha: the tail exponent, positive. There is a finite mean above 1, a finite variance above 2.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a number from `scale` on.
 
     Example:
         >>> import flambeau as torch

@@ -17,8 +17,16 @@ __all__ = ["Poisson"]
 class Poisson(ExponentialFamily):
     """The number of events in a unit of time when they occur independently, `rate` of them on average.
 
+    The probability of k is `rate**k * exp(-rate) / k!`.
+
     Args:
-        rate: the mean.
+        rate: the mean, not negative.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `rate`.
+        - Event: `()`, a whole number from 0 on.
 
     Example:
         >>> import flambeau as torch

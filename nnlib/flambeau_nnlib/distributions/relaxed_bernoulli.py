@@ -17,12 +17,20 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
 class LogitRelaxedBernoulli(ProbsLogits):
-    """The log-odds of a `RelaxedBernoulli` variable, on the real line.
+    """The log-odds of a `RelaxedBernoulli` variable.
+
+    Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016.
 
     Args:
-        temperature: the temperature of the relaxation, a tensor.
-        probs: the probability of a 1.
-        logits: its log-odds; exactly one of the two is given.
+        temperature: the temperature of the relaxation, a positive tensor.
+        probs: the probability of a 1, from 0 to 1.
+        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `probs` or `logits`.
+        - Event: `()`, a real number.
 
     Example:
         >>> import flambeau as torch
@@ -61,15 +69,21 @@ class LogitRelaxedBernoulli(ProbsLogits):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """A Bernoulli variable relaxed to (0, 1), with reparametrised draws that harden as the temperature falls.
+    """A coin relaxed to numbers between 0 and 1, whose draws have gradients; they harden as the temperature falls.
 
-    From Maddison, Mnih and Teh, "The concrete distribution", and Jang, Gu and Poole, "Categorical
-    reparameterization with Gumbel-softmax", both 2017.
+    Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016; Jang, Gu and Poole,
+    [Categorical Reparameterization with Gumbel-Softmax](https://arxiv.org/abs/1611.01144), 2016.
 
     Args:
-        temperature: the temperature of the relaxation, a tensor.
-        probs: the probability of a 1.
-        logits: its log-odds; exactly one of the two is given.
+        temperature: the temperature of the relaxation, a positive tensor: draws are close to 0 or 1 well below 1.
+        probs: the probability of a 1, from 0 to 1.
+        logits: its log-odds, `log(p / (1 - p))`, any real number; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `probs` or `logits`.
+        - Event: `()`, a number from 0 to 1.
 
     Example:
         >>> import flambeau as torch

@@ -20,10 +20,18 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 class ExpRelaxedCategorical(OverCategorical):
     """The logarithm of a `RelaxedOneHotCategorical` variable, whose density is better behaved.
 
+    Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016.
+
     Args:
-        temperature: the temperature of the relaxation, a tensor.
-        probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
-        logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
+        temperature: the temperature of the relaxation, a positive tensor.
+        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
+        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `probs` or `logits` without its last dimension.
+        - Event: `(K,)`, real numbers whose exponentials sum to 1.
 
     Example:
         >>> import flambeau as torch
@@ -62,15 +70,21 @@ class ExpRelaxedCategorical(OverCategorical):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """A one-hot vector relaxed to the simplex; its reparametrised draws harden as the temperature falls.
+    """A one-hot vector relaxed to a probability vector, whose draws have gradients; they harden as the temperature falls.
 
-    From Maddison, Mnih and Teh, "The concrete distribution", and Jang, Gu and Poole, "Categorical
-    reparameterization with Gumbel-softmax", both 2017.
+    Maddison, Mnih and Teh, [The Concrete Distribution](https://arxiv.org/abs/1611.00712), 2016; Jang, Gu and Poole,
+    [Categorical Reparameterization with Gumbel-Softmax](https://arxiv.org/abs/1611.01144), 2016.
 
     Args:
-        temperature: the temperature of the relaxation, a tensor.
-        probs: nonnegative weights of shape `(..., K)`, normalised to sum to 1.
-        logits: unnormalised log-probabilities of shape `(..., K)`; exactly one of the two is given.
+        temperature: the temperature of the relaxation, a positive tensor: draws are close to one-hot well below 1.
+        probs: weights of shape `(..., K)`, not negative, which are divided by their sum.
+        logits: log-probabilities of shape `(..., K)`, to which a constant may be added; give exactly one of the two.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: that of `probs` or `logits` without its last dimension.
+        - Event: `(K,)`, numbers that are not negative and sum to 1.
 
     Example:
         >>> import flambeau as torch

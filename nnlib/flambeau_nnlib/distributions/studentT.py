@@ -17,12 +17,18 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Student's t distribution, shifted and scaled.
+    """Student's t distribution, shifted and scaled: like the normal one, with heavier tails.
 
     Args:
-        df: the degrees of freedom.
-        loc: the centre, which is the mean where `df > 1`.
-        scale: the scale.
+        df: the degrees of freedom, positive. There is a mean above 1, a finite variance above 2.
+        loc: the centre, which is the mean if there is one.
+        scale: the scale, positive; not the standard deviation.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a real number.
 
     Example:
         >>> import flambeau as torch

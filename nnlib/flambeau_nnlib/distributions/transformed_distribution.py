@@ -18,14 +18,23 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of `transforms(x)` for `x` from a base distribution.
+    """The distribution of `transforms(x)` for x from a base distribution.
+
+    The density follows from that of x by the change of variables, the distribution function where every transform is
+    monotone.
 
     Args:
         base_distribution: the distribution of x.
         transforms: one transform, or a list of them, the first to be applied first.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
 
-    The density follows from that of x by the change of variables, the distribution function where every
-    transform is monotone.
+    Shape:
+        - Batch and event: those of `base_distribution`, as the transforms change them; a transform of whole vectors
+          makes a batch dimension one of the event.
+
+    Raises:
+        ValueError: `base_distribution` has too few dimensions for the transforms, or `transforms` are none.
 
     Example:
         >>> import flambeau as torch

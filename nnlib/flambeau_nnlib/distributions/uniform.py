@@ -19,7 +19,13 @@ class Uniform(Distribution):
 
     Args:
         low: the lower end, included.
-        high: the upper end, excluded.
+        high: the upper end, excluded, above `low`.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a number from `low` to `high`.
 
     Example:
         >>> import flambeau as torch

@@ -26,6 +26,9 @@ _Number = (int, float, bool)
 def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     """Tensors of one shape from tensors and numbers; a number takes the dtype and device of the first tensor.
 
+    Args:
+        *values: the tensors and numbers.
+
     Raises:
         ValueError: a value is neither a tensor nor a number.
 

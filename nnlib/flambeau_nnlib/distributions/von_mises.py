@@ -16,14 +16,20 @@ __all__ = ["VonMises"]
 
 
 class VonMises(Distribution):
-    """The von Mises distribution of angles in [-π, π), of density proportional to `exp(k * cos(x - loc))`.
+    """The von Mises distribution of angles, of density proportional to `exp(concentration * cos(x - loc))`.
+
+    `log_prob` takes any angle; `variance` is the circular variance. Draws are by rejection, as in Best and Fisher,
+    "Efficient Simulation of the von Mises Distribution", 1979.
 
     Args:
         loc: the mean angle, in radians.
-        concentration: the concentration k about `loc`.
+        concentration: how concentrated angles are about `loc`, positive; near 0 they are uniform.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
 
-    `log_prob` takes any angle; `variance` is the circular variance. Draws are by rejection, as in Best and
-    Fisher, "Efficient simulation of the von Mises distribution", 1979.
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, an angle in radians; draws are in [-π, π).
 
     Example:
         >>> import flambeau as torch

@@ -15,11 +15,18 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """The distribution of a time to failure whose hazard grows as `x ** (concentration - 1)`.
+    """The Weibull distribution: of a time to failure whose hazard grows as `x**(concentration - 1)`.
 
     Args:
-        scale: the scale, often called lambda.
-        concentration: the shape parameter, often called k.
+        scale: the scale, often called lambda, positive.
+        concentration: the shape parameter, often called k, positive: below 1 failures become rarer, at 1 the distribution
+            is exponential, above 1 they become more frequent.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what the parameters broadcast to.
+        - Event: `()`, a positive number.
 
     Example:
         >>> import flambeau as torch

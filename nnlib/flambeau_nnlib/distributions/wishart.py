@@ -21,13 +21,22 @@ __all__ = ["Wishart"]
 class Wishart(MatrixParameter, ExponentialFamily):
     """The distribution of `sum(x xᵀ)` for `df` normal vectors x of length p with mean 0.
 
-    Args:
-        df: the degrees of freedom, greater than p - 1; need not be an integer.
-        covariance_matrix: the covariance matrix of x, of shape `(..., p, p)`.
-        precision_matrix: its inverse.
-        scale_tril: its lower Cholesky factor; exactly one of the three is given.
-
     Draws use Bartlett's decomposition; those that come out singular are drawn again.
+
+    Args:
+        df: the degrees of freedom, greater than p - 1; need not be a whole number.
+        covariance_matrix: the covariance matrix of x, positive definite, of shape `(..., p, p)`.
+        precision_matrix: its inverse, of the same shape.
+        scale_tril: its lower Cholesky factor, of the same shape, with a positive diagonal; give exactly one of the three.
+        validate_args: whether parameters and values out of range raise ValueError; None for the default (see
+            `Distribution.set_default_validate_args`), which is that they do.
+
+    Shape:
+        - Batch: what `df` and the matrix's leading dimensions broadcast to.
+        - Event: `(p, p)`, positive definite matrices.
+
+    Raises:
+        ValueError: not exactly one matrix is given, it has fewer than two dimensions, or `df` is too small.
 
     Example:
         >>> import flambeau as torch

@@ -34,7 +34,7 @@ class TransformedDistribution(Distribution):
           makes a batch dimension one of the event.
 
     Raises:
-        ValueError: `base_distribution` has too few dimensions for the transforms, or `transforms` are none.
+        ValueError: `base_distribution` has too few dimensions for the transforms, or `transforms` are something else.
 
     Example:
         >>> import flambeau as torch

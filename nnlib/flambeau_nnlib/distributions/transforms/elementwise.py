@@ -27,7 +27,16 @@ class _Monotone(_Parameterless):
 
 
 class ExpTransform(_Monotone):
-    """`y = exp(x)`."""
+    """`y = exp(x)`, from the reals to the positive numbers.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+    """
 
     codomain = constraints.positive
 
@@ -42,7 +51,16 @@ class ExpTransform(_Monotone):
 
 
 class SigmoidTransform(_Monotone):
-    """`y = 1 / (1 + exp(-x))`, kept off 0 and 1."""
+    """`y = 1 / (1 + exp(-x))`, from the reals to the numbers between 0 and 1, kept off these two.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.SigmoidTransform().inv(torch.tensor([0.5, 0.75]))
+        tensor([0.0000, 1.0986])
+    """
 
     codomain = constraints.unit_interval
 
@@ -58,7 +76,16 @@ class SigmoidTransform(_Monotone):
 
 
 class SoftplusTransform(_Monotone):
-    """`y = log(1 + exp(x))`."""
+    """`y = log(1 + exp(x))`, from the reals to the positive numbers; for large x it is about x.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.SoftplusTransform()(torch.tensor([0.0, 50.0]))
+        tensor([ 0.6931, 50.0000])
+    """
 
     codomain = constraints.positive
 
@@ -73,7 +100,18 @@ class SoftplusTransform(_Monotone):
 
 
 class TanhTransform(_Monotone):
-    """`y = tanh(x)`; with `cache_size=1` its inverse is exact even where y rounds to ±1."""
+    """`y = tanh(x)`, from the reals to the numbers between -1 and 1.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input, even
+            where y rounds to ±1; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> tanh = torch.distributions.transforms.TanhTransform(cache_size=1)
+        >>> tanh.inv(tanh(torch.tensor(20.0)))
+        tensor(20.)
+    """
 
     codomain = constraints.interval(-1.0, 1.0)
 
@@ -88,7 +126,16 @@ class TanhTransform(_Monotone):
 
 
 class AbsTransform(_Parameterless):
-    """`y = |x|`, inverted to the nonnegative x."""
+    """`y = |x|`, from the reals to the numbers from 0 on; the inverse returns the nonnegative x, which is y.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
+        tensor([1., 2.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -101,10 +148,16 @@ class AbsTransform(_Parameterless):
 
 
 class PowerTransform(Transform):
-    """`y = x ** exponent`.
+    """`y = x ** exponent`, on the positive numbers.
 
     Args:
-        exponent: the power, not 0.
+        exponent: the power, not 0; of any shape that broadcasts with x.
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.PowerTransform(torch.tensor(2.0)).inv(torch.tensor([1.0, 9.0]))
+        tensor([1., 3.])
     """
 
     domain = constraints.positive
@@ -138,12 +191,18 @@ class PowerTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """`y = loc + scale * x`.
+    """`y = loc + scale * x`, on the reals.
 
     Args:
         loc: the shift.
-        scale: the factor.
-        event_dim: how many trailing dimensions the log-determinant sums over.
+        scale: the factor, not 0.
+        event_dim: how many trailing dimensions the log-determinant sums over: 0 for numbers, 1 for vectors.
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 3.0]))
+        tensor([1., 7.])
     """
 
     bijective = True
@@ -206,10 +265,11 @@ def _same(a: Tensor | float, b: Tensor | float) -> bool:
 
 
 class CumulativeDistributionTransform(Transform):
-    """The distribution function of `distribution`, which makes its draws uniform.
+    """The distribution function of a distribution, which makes its draws uniform on [0, 1].
 
     Args:
-        distribution: a distribution with `cdf` and `icdf`.
+        distribution: a distribution of numbers that has `cdf` and `icdf`.
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Example:
         >>> import flambeau as torch

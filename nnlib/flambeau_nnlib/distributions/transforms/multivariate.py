@@ -16,11 +16,20 @@ from .transform import Transform, _check_ndim, _off_0_and_1, _Parameterless
 
 
 class ReshapeTransform(Transform):
-    """Trailing dimensions `in_shape` reshaped to `out_shape`.
+    """The trailing dimensions of shape `in_shape`, reshaped to `out_shape`.
 
     Args:
         in_shape: the event shape of the input.
         out_shape: the event shape of the output, of as many elements.
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Raises:
+        ValueError: the shapes are of different numbers of elements.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.zeros(3, 4)).shape
+        torch.Size([3, 2, 2])
     """
 
     bijective = True
@@ -65,7 +74,18 @@ def _replace_event_shape(shape: torch.Size, old: torch.Size, new: torch.Size) ->
 
 
 class SoftmaxTransform(_Parameterless):
-    """`y = exp(x)`, normalised along the last dimension; inverted by `log`, which forgets the scale."""
+    """`y = exp(x)`, divided by its sum along the last dimension: from n reals to a probability vector of length n.
+
+    The inverse is the logarithm; it does not restore a constant that was added to all of x.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
+        tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -84,9 +104,18 @@ class SoftmaxTransform(_Parameterless):
 
 
 class StickBreakingTransform(_Parameterless):
-    """From `n` reals to a probability vector of length `n + 1`, breaking one piece after another off a stick.
+    """From n reals to a probability vector of length n + 1, breaking one piece after another off a stick.
 
-    The reals say, through a sigmoid, which share of the rest to break off; all zeros give equal pieces.
+    The reals say, through a sigmoid, which share of the rest to break off; all zeros give equal pieces. Unlike
+    `SoftmaxTransform` it is bijective.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.StickBreakingTransform()(torch.zeros(3))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
 
     domain = constraints.real_vector
@@ -122,11 +151,22 @@ def _log_pieces_left(x: Tensor) -> Tensor:
 
 
 class CorrCholeskyTransform(_Parameterless):
-    """From `D (D - 1) / 2` reals to the Cholesky factor of a `D x D` correlation matrix.
+    """From `D * (D - 1) / 2` reals to the Cholesky factor of a correlation matrix with D rows.
 
-    The reals, through tanh, are the canonical partial correlations that fill the factor row by row
-    (Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and extended onion
-    method", 2009).
+    The reals, through tanh, are the canonical partial correlations that fill the factor row by row: Lewandowski, Kurowicka
+    and Joe, "Generating random correlation matrices based on vines and extended onion method", 2009.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Raises:
+        ValueError: from calls, if the last dimension has a size that belongs to no D.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.CorrCholeskyTransform()(torch.tensor([0.0]))
+        tensor([[1., 0.],
+                [0., 1.]])
     """
 
     domain = constraints.real_vector
@@ -165,7 +205,17 @@ class CorrCholeskyTransform(_Parameterless):
 
 
 class LowerCholeskyTransform(_Parameterless):
-    """From square matrices to lower triangular ones with a positive diagonal: `exp` on it, zeros above it."""
+    """From square matrices to lower triangular ones with a positive diagonal: `exp` on the diagonal, zeros above it.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
+        tensor([[1., 0.],
+                [2., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -178,7 +228,17 @@ class LowerCholeskyTransform(_Parameterless):
 
 
 class PositiveDefiniteTransform(_Parameterless):
-    """From square matrices to positive definite ones, through their Cholesky factor."""
+    """From square matrices to positive definite ones: `LowerCholeskyTransform`, and the product of that with its transpose.
+
+    Args:
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
+        tensor([[1., 2.],
+                [2., 5.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

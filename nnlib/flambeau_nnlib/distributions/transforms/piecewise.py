@@ -54,12 +54,16 @@ class _PiecewiseTransform(Transform):
 
 
 class CatTransform(_PiecewiseTransform):
-    """Transforms applied to consecutive pieces along `dim`, as `torch.cat` would join them.
+    """Transforms applied to consecutive pieces along a dimension, as `torch.cat` would join them.
 
     Args:
-        tseq: the transforms.
+        tseq: the transforms, one for each piece.
         dim: the dimension to cut.
-        lengths: the length of each piece, 1 by default.
+        lengths: the length of each piece; None for 1 each. They sum to the size of the dimension.
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Raises:
+        AssertionError: there are not as many lengths as transforms, or `tseq` holds something else.
 
     Example:
         >>> import flambeau as torch
@@ -117,11 +121,15 @@ class CatTransform(_PiecewiseTransform):
 
 
 class StackTransform(_PiecewiseTransform):
-    """A transform for each index along `dim`, as `torch.stack` would join the results.
+    """A transform for each index along a dimension, as `torch.stack` would join the results.
 
     Args:
-        tseq: the transforms.
+        tseq: the transforms, as many as the dimension is long.
         dim: the dimension to cut.
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
+
+    Raises:
+        AssertionError: `tseq` holds something else than transforms.
 
     Example:
         >>> import flambeau as torch

@@ -13,19 +13,36 @@ from ..constraints import Constraint
 
 
 class Transform:
-    """A map from `domain` to `codomain` with an inverse and a log-determinant.
+    """A map from `domain` to `codomain` with an inverse and a log-determinant; the base of all transforms.
 
-    A subclass gives `_call` and, where there is one, `_inverse` and `log_abs_det_jacobian`. The inverse of a
-    transform that is not bijective returns one of the values it could come from.
+    Call it for the output, `t.inv` for its inverse. A subclass gives `_call` and, where there is one, `_inverse` and
+    `log_abs_det_jacobian`. The inverse of a transform that is not bijective returns one of the values it could come from.
 
     Args:
-        cache_size: 1 to remember the latest input and output, so that inverting an output returns the very
-            input; 0 not to.
+        cache_size: 1 to remember the latest input and output, so that inverting that output returns the very input; 0 not to.
 
     Attributes:
         domain, codomain: the constraints that inputs and outputs satisfy.
         bijective: whether the inverse undoes the transform both ways.
         sign: +1 or -1 for monotone univariate transforms, which increase or decrease.
+
+    Raises:
+        ValueError: `cache_size` is neither 0 nor 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> class Double(torch.distributions.transforms.Transform):
+        ...     domain = codomain = torch.distributions.constraints.real
+        ...     bijective, sign = True, +1
+        ...     def _call(self, x):
+        ...         return 2 * x
+        ...     def _inverse(self, y):
+        ...         return y / 2
+        ...     def log_abs_det_jacobian(self, x, y):
+        ...         return torch.full_like(x, 2.0).log()
+        >>> double = Double()
+        >>> double(torch.tensor(3.0)), double.inv(torch.tensor(3.0))
+        (tensor(6.), tensor(1.5000))
     """
 
     bijective = False

@@ -65,8 +65,7 @@ class TVTensor(torch.Tensor):
 class Image(TVTensor):
     """An image of shape `(..., C, H, W)`, from anything `flambeau.as_tensor` takes or a PIL image.
 
-    Example::
-
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision import tv_tensors
         >>> image = tv_tensors.Image(torch.zeros(3, 4, 5))

@@ -44,18 +44,20 @@ def make_grid(
 
     Args:
         tensor: images of shape `(N, C, H, W)`, or a list of images of one size.
-        nrow: images in a row.
-        padding: pixels between images.
-        normalize: stretch the values to 0 to 1.
-        value_range: what to stretch; by default from the smallest to the largest value.
+        nrow: how many images are in a row.
+        padding: pixels between images, and around them.
+        normalize: stretch the values to the range from 0 to 1.
+        value_range: the values `(low, high)` that become 0 and 1; None for the smallest and the largest.
         scale_each: stretch each image by itself.
         pad_value: the value between images.
 
     Returns:
-        Shape `(3, height, width)`: grey images get three channels.
+        a tensor of shape `(C, height, width)`; grey images get three channels.
 
-    Example::
+    Raises:
+        TypeError: `tensor` is no tensor or list, or `value_range` no tuple.
 
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.utils import make_grid
         >>> make_grid(torch.rand(5, 1, 8, 8), nrow=3).shape
@@ -93,10 +95,20 @@ def save_image(
     """Write images to a file, as a grid if there are several.
 
     Args:
-        tensor: images with values from 0 to 1, as for `make_grid`.
+        tensor: images with values from 0 to 1, in a form that `make_grid` takes.
         fp: a path or an open file.
-        format: the file format; by default what the name says.
+        format: the file format, such as `"png"`; None for what the path's ending says.
         **kwargs: further arguments of `make_grid`.
+
+    Example:
+        >>> import tempfile
+        >>> import flambeau as torch
+        >>> from flambeau_vision.io import read_image
+        >>> from flambeau_vision.utils import save_image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_image(torch.rand(4, 3, 8, 8), f"{folder}/grid.png", nrow=2)
+        ...     read_image(f"{folder}/grid.png").shape
+        torch.Size([3, 22, 22])
     """
     grid = make_grid(tensor, **kwargs)
     pixels = grid.detach().mul(255).add(0.5).clamp(0, 255).to("cpu", torch.uint8)
@@ -163,21 +175,32 @@ def draw_bounding_boxes(
     """Draw boxes on an image.
 
     Args:
-        image: shape `(3, H, W)` or `(1, H, W)`, `uint8` or floating.
-        boxes: shape `(N, 4)`: left, top, right, bottom.
-        labels: a text for each box, or None.
-        colors: one for all or one for each: names, `#rrggbb` or `(r, g, b)`.
+        image: shape `(3, H, W)` or `(1, H, W)`, uint8, or floating with values from 0 to 1.
+        boxes: shape `(N, 4)`: left, top, right, bottom, in pixels.
+        labels: for each box a text, or None; None for no texts.
+        colors: one for all or a list of one for each: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for colours
+            that differ.
         fill: fill the boxes, half transparent.
-        width: of the lines.
-        font: a TrueType font file.
-        font_size: in points.
-        label_colors: the colours of the texts; by default those of the boxes.
+        width: width of the lines in pixels.
+        font: a TrueType font file; None for a font that comes with Pillow.
+        font_size: size of that font in points; None for 10.
+        label_colors: the colours of the texts; None for those of the boxes.
 
     Returns:
-        A new image of shape `(3, H, W)`.
+        a new image of shape `(3, H, W)`, of the dtype of `image`.
 
     Raises:
-        ValueError: if there are not as many labels or colours as boxes, or a box has no positive size.
+        ValueError: there are not as many labels or colours as boxes, a box ends before it starts, or `image` is no image.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.utils import draw_bounding_boxes
+        >>> image = torch.zeros(3, 4, 5, dtype=torch.uint8)
+        >>> draw_bounding_boxes(image, torch.tensor([[1, 0, 3, 2]]), colors="red")[0]
+        tensor([[  0, 255, 255, 255,   0],
+                [  0, 255,   0, 255,   0],
+                [  0, 255, 255, 255,   0],
+                [  0,   0,   0,   0,   0]], dtype=torch.uint8)
     """
     _check_image(image, (1, 3))
     if labels is not None and len(labels) != len(boxes):
@@ -217,13 +240,24 @@ def draw_segmentation_masks(
     """Colour the pixels of masks.
 
     Args:
-        image: shape `(3, H, W)`, `uint8` or floating.
+        image: shape `(3, H, W)`, uint8, or floating with values from 0 to 1.
         masks: booleans of shape `(N, H, W)` or `(H, W)`.
-        alpha: how much colour, from 0 to 1.
-        colors: one for all or one for each mask.
+        alpha: how much colour to mix in: 0 leaves the image as it is, 1 covers it.
+        colors: one for all or a list of one for each mask: names, `"#rrggbb"` or `(r, g, b)` from 0 to 255; None for
+            colours that differ.
 
     Returns:
-        A new image.
+        a new image.
+
+    Raises:
+        ValueError: `masks` are not boolean or of another size than `image`, or there are too few colours.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.utils import draw_segmentation_masks
+        >>> image = torch.zeros(3, 1, 3, dtype=torch.uint8)
+        >>> draw_segmentation_masks(image, torch.tensor([[True, False, True]]), alpha=1.0, colors="lime")[1]
+        tensor([[255,   0, 255]], dtype=torch.uint8)
     """
     _check_image(image)
     masks = masks[None] if masks.ndim == 2 else masks
@@ -252,19 +286,29 @@ def draw_keypoints(
     width: int = 3,
     visibility: Tensor | None = None,
 ) -> Tensor:
-    """Draw points and the lines between them.
+    """Draw points, and lines between them: a skeleton, say.
 
     Args:
-        image: shape `(3, H, W)`, `uint8` or floating.
-        keypoints: `(x, y)` of shape `(instances, K, 2)`.
-        connectivity: pairs of points to connect.
-        colors: the colour of the points; blue by default.
-        radius: of the points.
-        width: of the lines.
-        visibility: which points to draw, of shape `(instances, K)`; all by default.
+        image: shape `(3, H, W)`, uint8, or floating with values from 0 to 1.
+        keypoints: `(x, y)` in pixels, of shape `(instances, K, 2)`.
+        connectivity: pairs of indices of points to connect, from 0 to K - 1; None for no lines.
+        colors: the colour of the points, a name, `"#rrggbb"` or `(r, g, b)`; None for blue.
+        radius: radius of the points in pixels.
+        width: width of the lines in pixels.
+        visibility: booleans of shape `(instances, K)` or `(instances, K, 1)`, which points to draw; None for all.
 
     Returns:
-        A new image.
+        a new image.
+
+    Raises:
+        ValueError: `keypoints` or `visibility` are in no such form.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.utils import draw_keypoints
+        >>> image = torch.zeros(3, 3, 7, dtype=torch.uint8)
+        >>> draw_keypoints(image, torch.tensor([[[1, 1], [5, 1]]]), colors="red", radius=1)[0, 1]
+        tensor([255, 255, 255,   0, 255, 255, 255], dtype=torch.uint8)
     """
     _check_image(image)
     if keypoints.ndim != 3:
@@ -314,11 +358,24 @@ def _colour_wheel() -> Tensor:
 def flow_to_image(flow: Tensor) -> Tensor:
     """Optical flow as colours: the hue is the direction, the saturation the speed, relative to the fastest.
 
+    The colours are those of the [Middlebury benchmark](https://vision.middlebury.edu/flow/).
+
     Args:
-        flow: floating `(dx, dy)` of shape `(2, H, W)` or `(N, 2, H, W)`.
+        flow: float32 `(dx, dy)` of shape `(2, H, W)` or `(N, 2, H, W)`.
 
     Returns:
-        `uint8` of shape `(3, H, W)` or `(N, 3, H, W)`.
+        uint8 of shape `(3, H, W)` or `(N, 3, H, W)`; white where nothing moves.
+
+    Raises:
+        ValueError: `flow` is of another dtype or shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.utils import flow_to_image
+        >>> flow = torch.tensor([[[0.0, 1.0]], [[0.0, 0.0]]])
+        >>> flow_to_image(flow)[:, 0].T
+        tensor([[255, 255, 255],
+                [255,   0,   0]], dtype=torch.uint8)
     """
     if flow.dtype != torch.float:
         raise ValueError(f"Flow should be of dtype torch.float, got {flow.dtype}.")

@@ -37,8 +37,7 @@ class UCIDigits(VisionDataset):
         targets: `int64` tensor of shape `(N,)`.
         classes: the ten names.
 
-    Example::
-
+    Example:
         >>> from flambeau_vision.datasets import UCIDigits
         >>> digits = UCIDigits(train=False)
         >>> len(digits), digits.data.shape, digits.targets[:5].tolist()

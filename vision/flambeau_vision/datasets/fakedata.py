@@ -23,8 +23,7 @@ class FakeData(VisionDataset):
         target_transform: a function of the target.
         random_offset: the seed of sample `i` is `random_offset + i`.
 
-    Example::
-
+    Example:
         >>> from flambeau_vision.datasets import FakeData
         >>> image, target = FakeData(size=10, image_size=(3, 8, 16))[0]
         >>> image.size, 0 <= target < 10

@@ -100,8 +100,7 @@ def decode_image(
     Raises:
         RuntimeError: if the bytes are no known image.
 
-    Example::
-
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.io import decode_image, encode_png
         >>> image = torch.arange(12, dtype=torch.uint8).reshape(3, 2, 2)

@@ -151,8 +151,7 @@ def list_models(
         include: only names that match one of these patterns.
         exclude: no names that match one of these.
 
-    Example::
-
+    Example:
         >>> from flambeau_vision import models
         >>> models.list_models(include="resnet*", exclude="*1*")
         ['resnet34', 'resnet50']
@@ -189,8 +188,7 @@ def get_model_builder(name: str) -> Callable[..., nn.Module]:
 def get_model(name: str, **config: Any) -> nn.Module:
     """Build the model of this name; further arguments are the builder's.
 
-    Example::
-
+    Example:
         >>> from flambeau_vision import models
         >>> model = models.get_model("squeezenet1_1", num_classes=10)
         >>> sum(parameter.numel() for parameter in model.parameters())

@@ -33,18 +33,18 @@ def _wide(boxes: Tensor) -> Tensor:
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Boxes from one format to another: `xyxy`, `xywh` (left, top, width, height) or `cxcywh` (centre, size).
+    """Boxes from one format to another.
 
     Args:
-        boxes: shape `(..., 4)`.
-        in_fmt: the format they are in.
-        out_fmt: the format to convert to.
+        boxes: the boxes, of shape `(..., 4)`.
+        in_fmt: the format they are in: `"xyxy"` (left, top, right, bottom), `"xywh"` (left, top, width, height) or
+            `"cxcywh"` (centre x, centre y, width, height).
+        out_fmt: the format to convert to, one of the same.
 
     Raises:
-        ValueError: for an unknown format.
+        ValueError: a format is unknown.
 
-    Example::
-
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.ops import box_convert
         >>> box_convert(torch.tensor([[1.0, 2.0, 5.0, 10.0]]), "xyxy", "cxcywh")
@@ -70,7 +70,20 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
 
 def box_area(boxes: Tensor) -> Tensor:
-    """The areas of boxes of shape `(N, 4)`."""
+    """The areas of boxes.
+
+    Args:
+        boxes: the boxes `(x1, y1, x2, y2)`, of shape `(..., 4)`.
+
+    Returns:
+        a tensor of shape `(...)`: float32 for boxes of lower precision, int64 for integers.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import box_area
+        >>> box_area(torch.tensor([[0.0, 0.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0]]))
+        tensor([6., 1.])
+    """
     x1, y1, x2, y2 = _wide(boxes).unbind(-1)
     return (x2 - x1) * (y2 - y1)
 
@@ -132,17 +145,16 @@ def _pairs(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Intersection over union of each pair.
+    """Intersection over union of each pair of boxes: the area that both cover over the area that either covers.
 
     Args:
-        boxes1: shape `(N, 4)`.
-        boxes2: shape `(M, 4)`.
+        boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
+        boxes2: boxes of shape `(M, 4)`.
 
     Returns:
-        Shape `(N, M)`, values from 0 to 1.
+        a tensor of shape `(N, M)`, of values from 0 to 1.
 
-    Example::
-
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.ops import box_iou
         >>> square = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
@@ -153,33 +165,84 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """IoU less the share of the common hull that neither covers: [GIoU](https://giou.stanford.edu), in (-1, 1]."""
+    """IoU less the share of the common hull that neither box covers, for each pair; it tells how far apart boxes are.
+
+    Rezatofighi et al., [Generalized Intersection over Union](https://arxiv.org/abs/1902.09630), 2019.
+
+    Args:
+        boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
+        boxes2: boxes of shape `(M, 4)`.
+
+    Returns:
+        a tensor of shape `(N, M)`, of values above -1 up to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import generalized_box_iou
+        >>> square = torch.tensor([[0.0, 0.0, 1.0, 1.0]])
+        >>> generalized_box_iou(square, torch.tensor([[0.0, 0.0, 1.0, 1.0], [3.0, 0.0, 4.0, 1.0]]))
+        tensor([[ 1.0000, -0.5000]])
+    """
     return giou(*_pairs(boxes1, boxes2))
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """IoU less the distance of the centres: [DIoU](https://arxiv.org/abs/1911.08287)."""
+    """IoU less the squared distance of the centres, relative to the squared diagonal of the common hull, for each pair.
+
+    Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
+
+    Args:
+        boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
+        boxes2: boxes of shape `(M, 4)`.
+        eps: added to the squared diagonal.
+
+    Returns:
+        a tensor of shape `(N, M)`, of values above -1 up to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import distance_box_iou
+        >>> distance_box_iou(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([[1.0, 1.0, 2.0, 2.0]]))
+        tensor([[-0.2500]])
+    """
     return diou(*_pairs(boxes1, boxes2), eps)
 
 
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """`distance_box_iou` less the difference of the shapes: [CIoU](https://arxiv.org/abs/1911.08287)."""
+    """`distance_box_iou` less a penalty for different ratios of width to height, for each pair.
+
+    Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019, where it is called CIoU.
+
+    Args:
+        boxes1: boxes `(x1, y1, x2, y2)` of shape `(N, 4)`.
+        boxes2: boxes of shape `(M, 4)`.
+        eps: added to denominators.
+
+    Returns:
+        a tensor of shape `(N, M)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import complete_box_iou
+        >>> wide, high = torch.tensor([[0.0, 0.0, 4.0, 1.0]]), torch.tensor([[0.0, 0.0, 1.0, 4.0]])
+        >>> complete_box_iou(wide, wide), complete_box_iou(wide, high)
+        (tensor([[1.]]), tensor([[-0.1662]]))
+    """
     return ciou(*_pairs(boxes1, boxes2), eps)
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """Non-maximum suppression: drop each box that overlaps one of higher score by more than the threshold.
+    """Non-maximum suppression: drop each box that overlaps one of higher score by more than a threshold.
 
     Args:
-        boxes: shape `(N, 4)`.
-        scores: shape `(N,)`.
-        iou_threshold: largest overlap to keep.
+        boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
+        scores: their scores, of shape `(N,)`.
+        iou_threshold: the largest IoU with a better box at which a box is kept, from 0 to 1.
 
     Returns:
-        `int64` indices of the boxes that are kept, by falling score.
+        int64 indices of the boxes that are kept, by falling score.
 
-    Example::
-
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.ops import nms
         >>> boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [1.0, 0.0, 9.0, 9.0], [20.0, 0.0, 29.0, 9.0]])
@@ -202,7 +265,24 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
-    """`nms` for each category by itself; `idxs` of shape `(N,)` are the categories."""
+    """`nms` for each category by itself: boxes of different categories do not suppress each other.
+
+    Args:
+        boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
+        scores: their scores, of shape `(N,)`.
+        idxs: their categories, integers of shape `(N,)`.
+        iou_threshold: the largest IoU with a better box at which a box is kept, from 0 to 1.
+
+    Returns:
+        int64 indices of the boxes that are kept, by falling score.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import batched_nms
+        >>> boxes = torch.tensor([[0.0, 0.0, 9.0, 9.0], [1.0, 0.0, 9.0, 9.0], [0.0, 0.0, 9.0, 8.0]])
+        >>> batched_nms(boxes, torch.tensor([0.7, 0.9, 0.8]), torch.tensor([0, 0, 1]), iou_threshold=0.5)
+        tensor([1, 2])
+    """
     if boxes.numel() == 0:
         return torch.empty(0, dtype=torch.int64, device=boxes.device)
     # Moved far apart, boxes of different categories do not overlap.
@@ -211,20 +291,60 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
-    """Indices of the boxes with both sides at least `min_size`."""
+    """Indices of the boxes whose sides are both large enough.
+
+    Args:
+        boxes: the boxes `(x1, y1, x2, y2)`, of shape `(N, 4)`.
+        min_size: the least width and height.
+
+    Returns:
+        int64 indices of shape `(K,)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import remove_small_boxes
+        >>> remove_small_boxes(torch.tensor([[0.0, 0.0, 9.0, 1.0], [0.0, 0.0, 5.0, 5.0]]), min_size=2)
+        tensor([1])
+    """
     wide, high = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return torch.where((wide >= min_size) & (high >= min_size))[0]
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """Boxes of shape `(..., 4)` cut off at the border of an image of `size` (height, width)."""
+    """Boxes cut off at the border of an image.
+
+    Args:
+        boxes: the boxes `(x1, y1, x2, y2)`, of shape `(..., 4)`.
+        size: the image's `(height, width)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import clip_boxes_to_image
+        >>> clip_boxes_to_image(torch.tensor([[-2.0, 3.0, 8.0, 12.0]]), size=(10, 6))
+        tensor([[ 0.,  3.,  6., 10.]])
+    """
     height, width = size
     x, y = boxes[..., 0::2].clamp(min=0, max=width), boxes[..., 1::2].clamp(min=0, max=height)
     return torch.stack((x, y), dim=-1).reshape(boxes.shape)
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
-    """The smallest box around each mask of shape `(N, H, W)`, as floats of shape `(N, 4)`."""
+    """The smallest box around each mask.
+
+    Args:
+        masks: the masks, of shape `(N, H, W)`: what is not zero belongs to the object, at least one pixel.
+
+    Returns:
+        boxes `(x1, y1, x2, y2)` as floats of shape `(N, 4)`; x2 and y2 are the last column and row inside.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import masks_to_boxes
+        >>> mask = torch.zeros(1, 5, 5)
+        >>> mask[0, 1:3, 2:5] = 1
+        >>> masks_to_boxes(mask)
+        tensor([[2., 1., 4., 2.]])
+    """
     if masks.numel() == 0:
         return torch.zeros((0, 4), device=masks.device, dtype=torch.float)
     boxes = []

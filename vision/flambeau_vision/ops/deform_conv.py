@@ -32,24 +32,33 @@ def deform_conv2d(
 ) -> Tensor:
     """Convolution where each point of the kernel is moved by `offset` and weighted by `mask`.
 
-    From [Deformable Convolutional Networks](https://arxiv.org/abs/1703.06211), and with `mask`
-    [v2](https://arxiv.org/abs/1811.11168).
+    Dai et al., [Deformable Convolutional Networks](https://arxiv.org/abs/1703.06211), 2017; with `mask` Zhu, Hu, Lin and
+    Dai, [Deformable ConvNets v2](https://arxiv.org/abs/1811.11168), 2018.
 
     Args:
         input: shape `(N, C, H, W)`.
-        offset: shape `(N, 2 * G * kh * kw, OH, OW)`: `(y, x)` for each point, for each of `G` groups of channels.
+        offset: how far to move, in pixels, shape `(N, 2 * G * kh * kw, OH, OW)`: `(y, x)` for each point, for each of `G`
+            groups of channels.
         weight: shape `(O, C // groups, kh, kw)`.
-        bias: shape `(O,)`.
-        stride: steps between places.
-        padding: zeros around the input.
-        dilation: distance between points.
-        mask: shape `(N, G * kh * kw, OH, OW)`.
+        bias: shape `(O,)`; None for none.
+        stride: steps between places, an int or `(vertical, horizontal)`.
+        padding: zeros around the input, in the same form.
+        dilation: distance between points of the kernel, in the same form.
+        mask: the weight of each point, shape `(N, G * kh * kw, OH, OW)`; None for 1.
 
     Returns:
-        Shape `(N, O, OH, OW)`.
+        a tensor of shape `(N, O, OH, OW)`.
 
     Raises:
-        RuntimeError: if the channels of `offset` do not fit the kernel.
+        RuntimeError: the channels of `offset` do not fit the kernel.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import deform_conv2d
+        >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
+        >>> right = torch.tensor([0.0, 1.0]).reshape(1, 2, 1, 1).expand(1, 2, 4, 4)
+        >>> deform_conv2d(image, right, weight=torch.ones(1, 1, 1, 1))[0, 0, 0]
+        tensor([1., 2., 3., 0.])
     """
     batch, channels, height, width = input.shape
     out_channels, group_channels, kernel_height, kernel_width = weight.shape
@@ -103,7 +112,28 @@ def _normalized(places: Tensor, height: int, width: int) -> Tensor:
 
 
 class DeformConv2d(nn.Module):
-    """`deform_conv2d` as a module, with weights of its own; offsets and mask are given to `forward`."""
+    """Convolution with a kernel whose points move: `deform_conv2d` with weights of its own.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size, stride, padding, dilation, groups: those of `Conv2d`.
+        bias: whether there is an additive bias.
+
+    Shape:
+        - Input: `(N, in_channels, H, W)`, the offsets and, if wanted, the mask, as `deform_conv2d` takes them.
+        - Output: `(N, out_channels, OH, OW)`.
+
+    Raises:
+        ValueError: the channels cannot be divided by `groups`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import DeformConv2d
+        >>> conv = DeformConv2d(3, 8, kernel_size=3, padding=1)
+        >>> conv(torch.rand(1, 3, 6, 6), offset=torch.zeros(1, 2 * 3 * 3, 6, 6)).shape
+        torch.Size([1, 8, 6, 6])
+    """
 
     def __init__(
         self,

@@ -25,15 +25,24 @@ def _check_probability(p: float) -> None:
 
 
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
-    """Zero the input with probability `p`, and scale it up otherwise.
+    """Zero a residual branch at random in training, and scale it up by `1 / (1 - p)` otherwise.
 
-    From [Deep Networks with Stochastic Depth](https://arxiv.org/abs/1603.09382).
+    Huang, Sun, Liu, Sedra and Weinberger, [Deep Networks with Stochastic Depth](https://arxiv.org/abs/1603.09382), 2016.
 
     Args:
-        input: shape `(N, ...)`.
-        p: probability.
-        mode: `batch`, all samples together, or `row`, each sample by itself.
-        training: do nothing unless true.
+        input: the branch's output, of shape `(N, ...)`.
+        p: the probability of zeroing, from 0 to 1.
+        mode: `"batch"` to zero all samples together, `"row"` to draw for each sample by itself.
+        training: whether to do anything.
+
+    Raises:
+        ValueError: `p` is out of range, or `mode` unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import stochastic_depth
+        >>> stochastic_depth(torch.ones(6, 1), p=0.5, mode="row").unique()
+        tensor([0., 2.])
     """
     _check_probability(p)
     if mode not in ("batch", "row"):
@@ -50,7 +59,21 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
 
 
 class StochasticDepth(nn.Module):
-    """`stochastic_depth` as a module."""
+    """Zero a residual branch at random in training: `stochastic_depth` as a module.
+
+    Args:
+        p: the probability of zeroing, from 0 to 1.
+        mode: `"batch"` to zero all samples together, `"row"` to draw for each sample by itself.
+
+    Raises:
+        ValueError: from calls, if `p` is out of range or `mode` unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import StochasticDepth
+        >>> StochasticDepth(0.5, "row").eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, p: float, mode: str) -> None:
         super().__init__()
@@ -90,15 +113,29 @@ def _drop_block(
 def drop_block2d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
 ) -> Tensor:
-    """Zero square blocks of features: [DropBlock](https://arxiv.org/abs/1810.12890).
+    """Zero square blocks of features at random in training, and scale up the others.
+
+    Ghiasi, Lin and Le, [DropBlock: A regularization method for convolutional networks](https://arxiv.org/abs/1810.12890),
+    2018.
 
     Args:
-        input: shape `(N, C, H, W)`.
-        p: share of the features to drop.
-        block_size: side of the blocks.
+        input: features of shape `(N, C, H, W)`.
+        p: the share of the features to drop, from 0 to 1, on average.
+        block_size: the side of the blocks in pixels; at most that of the input.
         inplace: write into `input`.
-        eps: keeps the scale finite.
-        training: do nothing unless true.
+        eps: keeps the scale finite where everything is dropped.
+        training: whether to do anything.
+
+    Raises:
+        ValueError: `p` is out of range, or `input` not of 4 dimensions.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import drop_block2d
+        >>> features = torch.ones(2, 3, 16, 16)
+        >>> dropped = drop_block2d(features, p=0.2, block_size=3)
+        >>> bool((dropped == 0).any()), round(dropped.mean().item(), 3)
+        (True, 1.0)
     """
     if input.ndim != 4:
         raise ValueError(f"input should be 4 dimensional. Got {input.ndim} dimensions.")
@@ -108,14 +145,50 @@ def drop_block2d(
 def drop_block3d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
 ) -> Tensor:
-    """`drop_block2d` for inputs of shape `(N, C, D, H, W)`."""
+    """Zero cubes of features at random in training, and scale up the others: `drop_block2d` in three dimensions.
+
+    Args:
+        input: features of shape `(N, C, D, H, W)`.
+        p: the share of the features to drop, from 0 to 1, on average.
+        block_size: the side of the cubes; at most that of the input.
+        inplace: write into `input`.
+        eps: keeps the scale finite where everything is dropped.
+        training: whether to do anything.
+
+    Raises:
+        ValueError: `p` is out of range, or `input` not of 5 dimensions.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import drop_block3d
+        >>> drop_block3d(torch.ones(1, 1, 4, 8, 8), p=0.2, block_size=3).shape
+        torch.Size([1, 1, 4, 8, 8])
+    """
     if input.ndim != 5:
         raise ValueError(f"input should be 5 dimensional. Got {input.ndim} dimensions.")
     return _drop_block(input, p, block_size, inplace, eps, training)
 
 
 class DropBlock2d(nn.Module):
-    """`drop_block2d` as a module."""
+    """Zero square blocks of features at random in training: `drop_block2d` as a module.
+
+    Args:
+        p: the share of the features to drop, from 0 to 1, on average.
+        block_size: the side of the blocks in pixels; at most that of the input.
+        inplace: write into the input.
+        eps: keeps the scale finite where everything is dropped.
+
+    Shape:
+        - Input: `(N, C, H, W)`.
+        - Output: the same.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import DropBlock2d
+        >>> DropBlock2d(p=0.2, block_size=3).eval()(torch.ones(1, 1, 2, 2))
+        tensor([[[[1., 1.],
+                  [1., 1.]]]])
+    """
 
     def __init__(self, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06) -> None:
         super().__init__()
@@ -132,7 +205,24 @@ class DropBlock2d(nn.Module):
 
 
 class DropBlock3d(DropBlock2d):
-    """`drop_block3d` as a module."""
+    """Zero cubes of features at random in training: `drop_block3d` as a module.
+
+    Args:
+        p: the share of the features to drop, from 0 to 1, on average.
+        block_size: the side of the cubes; at most that of the input.
+        inplace: write into the input.
+        eps: keeps the scale finite where everything is dropped.
+
+    Shape:
+        - Input: `(N, C, D, H, W)`.
+        - Output: the same.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import DropBlock3d
+        >>> DropBlock3d(p=0.2, block_size=3)(torch.ones(1, 1, 4, 8, 8)).shape
+        torch.Size([1, 1, 4, 8, 8])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return drop_block3d(input, self.p, self.block_size, self.inplace, self.eps, self.training)

@@ -55,13 +55,30 @@ class LastLevelP6P7(ExtraFPNBlock):
 
 
 class FeaturePyramidNetwork(nn.Module):
-    """Coarse features added to fine ones, level by level: [FPN](https://arxiv.org/abs/1612.03144).
+    """Coarse features added to fine ones, level by level, so that all levels know what is in the image.
+
+    Lin et al., [Feature Pyramid Networks for Object Detection](https://arxiv.org/abs/1612.03144), 2016.
 
     Args:
         in_channels_list: channels of each level, fine to coarse.
         out_channels: channels of each level of the result.
-        extra_blocks: adds levels at the end.
-        norm_layer: normalization after each convolution.
+        extra_blocks: an `ExtraFPNBlock` that adds levels at the end; None for none.
+        norm_layer: called with the channels for a normalization after each convolution; None for none.
+
+    Shape:
+        - Input: a dict of features `(N, C, H, W)` by name, fine to coarse, each with channels of its own.
+        - Output: a dict of as many, by the same names, all of `out_channels`.
+
+    Raises:
+        ValueError: a level has no channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import FeaturePyramidNetwork
+        >>> pyramid = FeaturePyramidNetwork([4, 8], out_channels=6)
+        >>> levels = pyramid({"fine": torch.rand(1, 4, 16, 16), "coarse": torch.rand(1, 8, 8, 8)})
+        >>> {name: tuple(level.shape) for name, level in levels.items()}
+        {'fine': (1, 6, 16, 16), 'coarse': (1, 6, 8, 8)}
     """
 
     def __init__(

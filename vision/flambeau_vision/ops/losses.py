@@ -34,14 +34,26 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
 def sigmoid_focal_loss(
     inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
 ) -> Tensor:
-    """Binary cross-entropy that counts hard examples more: [focal loss](https://arxiv.org/abs/1708.02002).
+    """Binary cross-entropy that counts examples less, the better they are classified already.
+
+    With the probability p of the true class the loss is `-alpha * (1 - p)**gamma * log(p)`. Lin, Goyal, Girshick, He and
+    Dollár, [Focal Loss for Dense Object Detection](https://arxiv.org/abs/1708.02002), 2017.
 
     Args:
         inputs: logits of any shape.
-        targets: 0 or 1, of the same shape, floating.
-        alpha: weight of the positive class; negative for none.
-        gamma: how much less easy examples count.
-        reduction: `none`, `mean` or `sum`.
+        targets: 0 or 1 for each, as floats of the same shape.
+        alpha: weight of the class 1, from 0 to 1; class 0 has the weight `1 - alpha`. -1 for no weights.
+        gamma: how much less easy examples count; 0 for plain cross-entropy.
+        reduction: `"none"` for a loss for each element, `"mean"` or `"sum"`.
+
+    Raises:
+        ValueError: `alpha` is out of range, or `reduction` unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import sigmoid_focal_loss
+        >>> sigmoid_focal_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]), alpha=-1)
+        tensor([0.1733, 0.0018])
     """
     if not (0 <= alpha <= 1) and alpha != -1:
         raise ValueError(f"Invalid alpha value: {alpha}. alpha must be in the range [0,1] or -1 for ignore.")
@@ -57,19 +69,75 @@ def sigmoid_focal_loss(
 def generalized_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the GIoU of corresponding boxes of shape `(N, 4)`."""
+    """1 less the GIoU of corresponding boxes, which has a gradient for boxes that do not meet too.
+
+    See `generalized_box_iou`. Rezatofighi et al., [Generalized Intersection over
+    Union](https://arxiv.org/abs/1902.09630), 2019.
+
+    Args:
+        boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
+        boxes2: the true boxes, in the same form; each belongs to the box of `boxes1` in the same row.
+        reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
+        eps: added to denominators.
+
+    Raises:
+        ValueError: `reduction` is unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import generalized_box_iou_loss
+        >>> generalized_box_iou_loss(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([[3.0, 0.0, 4.0, 1.0]]))
+        tensor([1.5000])
+    """
     return _reduce(1 - giou(boxes1, boxes2, eps), reduction)
 
 
 def distance_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the DIoU of corresponding boxes of shape `(N, 4)`."""
+    """1 less the DIoU of corresponding boxes, which draws their centres together.
+
+    See `distance_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
+
+    Args:
+        boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
+        boxes2: the true boxes, in the same form; each belongs to the box of `boxes1` in the same row.
+        reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
+        eps: added to denominators.
+
+    Raises:
+        ValueError: `reduction` is unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import distance_box_iou_loss
+        >>> distance_box_iou_loss(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.tensor([[1.0, 1.0, 2.0, 2.0]]))
+        tensor([1.2500])
+    """
     return _reduce(1 - diou(boxes1, boxes2, eps, eps), reduction)
 
 
 def complete_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the CIoU of corresponding boxes of shape `(N, 4)`."""
+    """1 less the CIoU of corresponding boxes, which draws their centres and their shapes together.
+
+    See `complete_box_iou`. Zheng et al., [Distance-IoU Loss](https://arxiv.org/abs/1911.08287), 2019.
+
+    Args:
+        boxes1: the predicted boxes, of shape `(N, 4)`, `(x1, y1, x2, y2)` with `x1 < x2` and `y1 < y2`.
+        boxes2: the true boxes, in the same form; each belongs to the box of `boxes1` in the same row.
+        reduction: `"none"` for a loss for each box, `"mean"` or `"sum"`.
+        eps: added to denominators.
+
+    Raises:
+        ValueError: `reduction` is unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import complete_box_iou_loss
+        >>> wide, high = torch.tensor([[0.0, 0.0, 4.0, 1.0]]), torch.tensor([[0.0, 0.0, 1.0, 4.0]])
+        >>> complete_box_iou_loss(wide, high)
+        tensor([1.1662])
+    """
     return _reduce(1 - ciou(boxes1, boxes2, eps, eps), reduction)

@@ -21,7 +21,25 @@ Layer = Callable[..., nn.Module]
 
 
 class FrozenBatchNorm2d(nn.Module):
-    """Batch normalization whose statistics and weights never change: they are buffers."""
+    """Batch normalization whose statistics and weights never change: they are buffers.
+
+    Detectors use it, whose batches are too small for statistics. It loads checkpoints of `BatchNorm2d`.
+
+    Args:
+        num_features: channels of the input.
+        eps: added to the variance.
+
+    Shape:
+        - Input: `(N, num_features, H, W)`.
+        - Output: the same.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import FrozenBatchNorm2d
+        >>> norm = FrozenBatchNorm2d(8)
+        >>> norm(torch.ones(2, 8, 4, 4)).shape, len(list(norm.parameters()))
+        (torch.Size([2, 8, 4, 4]), 0)
+    """
 
     def __init__(self, num_features: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -87,23 +105,23 @@ class _ConvNormActivation(nn.Sequential):
 
 
 class Conv2dNormActivation(_ConvNormActivation):
-    """`Conv2d`, then `norm_layer` and `activation_layer`.
+    """A 2-D convolution, then a normalization and an activation.
 
     Args:
         in_channels: channels of the input.
         out_channels: channels of the output.
-        kernel_size: as for `Conv2d`, and so are stride, groups and dilation.
-        stride: steps between places.
-        padding: by default what keeps the size.
-        groups: groups of channels.
-        norm_layer: made with `out_channels`; or None.
-        activation_layer: made with `inplace`; or None.
-        dilation: distance between points of the kernel.
-        inplace: given to the activation, unless None.
-        bias: whether the convolution has one; by default only without normalization.
+        kernel_size, stride, groups, dilation: those of `Conv2d`.
+        padding: that of `Conv2d`; None for what keeps the size at a stride of 1.
+        norm_layer: called with `out_channels` for the normalization; None for none.
+        activation_layer: called with `inplace` for the activation; None for none.
+        inplace: given to the activation; None to call it without.
+        bias: whether the convolution has one; None for one only without normalization.
 
-    Example::
+    Shape:
+        - Input: `(N, in_channels, H, W)`.
+        - Output: `(N, out_channels, H', W')`, the sizes being those that the convolution gives.
 
+    Example:
         >>> from flambeau_vision.ops import Conv2dNormActivation
         >>> Conv2dNormActivation(3, 8)
         Conv2dNormActivation(
@@ -132,7 +150,28 @@ class Conv2dNormActivation(_ConvNormActivation):
 
 
 class Conv3dNormActivation(_ConvNormActivation):
-    """`Conv3d`, then `norm_layer` and `activation_layer`; arguments as for `Conv2dNormActivation`."""
+    """A 3-D convolution, then a normalization and an activation.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size, stride, groups, dilation: those of `Conv3d`.
+        padding: that of `Conv3d`; None for what keeps the size at a stride of 1.
+        norm_layer: called with `out_channels` for the normalization; None for none.
+        activation_layer: called with `inplace` for the activation; None for none.
+        inplace: given to the activation; None to call it without.
+        bias: whether the convolution has one; None for one only without normalization.
+
+    Shape:
+        - Input: `(N, in_channels, D, H, W)`.
+        - Output: `(N, out_channels, D', H', W')`, the sizes being those that the convolution gives.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import Conv3dNormActivation
+        >>> Conv3dNormActivation(1, 2, stride=2)(torch.rand(1, 1, 4, 8, 8)).shape
+        torch.Size([1, 2, 2, 4, 4])
+    """
 
     def __init__(
         self,
@@ -153,13 +192,26 @@ class Conv3dNormActivation(_ConvNormActivation):
 
 
 class SqueezeExcitation(nn.Module):
-    """Weight channels by what is in them all over the image: [SE blocks](https://arxiv.org/abs/1709.01507).
+    """Weigh channels by what is in them all over the image.
+
+    The means of the channels go through two layers, which make a weight for each channel. Hu, Shen and Sun,
+    [Squeeze-and-Excitation Networks](https://arxiv.org/abs/1709.01507), 2017.
 
     Args:
         input_channels: channels of the input.
-        squeeze_channels: channels in between.
-        activation: layer in between.
-        scale_activation: layer that makes the weights.
+        squeeze_channels: channels between the two layers; usually much fewer.
+        activation: called without arguments for the layer in between.
+        scale_activation: called without arguments for the layer that makes the weights.
+
+    Shape:
+        - Input: `(N, input_channels, H, W)`.
+        - Output: the same.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import SqueezeExcitation
+        >>> SqueezeExcitation(8, 2)(torch.rand(1, 8, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
     """
 
     def __init__(
@@ -182,7 +234,29 @@ class SqueezeExcitation(nn.Module):
 
 
 class MLP(nn.Sequential):
-    """Linear layers, each but the last followed by normalization, activation and dropout; the last by dropout."""
+    """A multilayer perceptron: linear layers, each but the last followed by normalization, activation and dropout.
+
+    The last layer is followed by dropout only.
+
+    Args:
+        in_channels: features of the input.
+        hidden_channels: features after each layer; the last number is that of the output.
+        norm_layer: called with the number of features for the normalization; None for none.
+        activation_layer: called for the activation.
+        inplace: given to activation and dropout; None to call them without.
+        bias: whether the linear layers have one.
+        dropout: the probability with which dropout zeroes an element.
+
+    Shape:
+        - Input: `(*, in_channels)`.
+        - Output: `(*, hidden_channels[-1])`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import MLP
+        >>> MLP(4, [16, 2])(torch.rand(3, 4)).shape
+        torch.Size([3, 2])
+    """
 
     def __init__(
         self,
@@ -207,7 +281,17 @@ class MLP(nn.Sequential):
 
 
 class Permute(nn.Module):
-    """Reorder the dimensions."""
+    """Reorder the dimensions: `torch.permute` as a module.
+
+    Args:
+        dims: for each dimension of the output, which one of the input it is.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import Permute
+        >>> Permute([0, 2, 3, 1])(torch.rand(1, 3, 4, 5)).shape
+        torch.Size([1, 4, 5, 3])
+    """
 
     def __init__(self, dims: Sequence[int]) -> None:
         super().__init__()

@@ -19,14 +19,28 @@ Tensor = torch.Tensor
 class MultiScaleRoIAlign(nn.Module):
     """`roi_align` on the level of a feature pyramid that fits the size of each box.
 
-    A box of `canonical_scale` pixels goes to level `canonical_level`, one of twice the side to the next.
+    A box of `canonical_scale` pixels goes to level `canonical_level`, one of twice the side to the next. Lin et al.,
+    [Feature Pyramid Networks for Object Detection](https://arxiv.org/abs/1612.03144), 2016.
 
     Args:
-        featmap_names: the levels to use, fine to coarse.
-        output_size: bins, `(height, width)`.
-        sampling_ratio: as for `roi_align`.
-        canonical_scale: side of a box, in pixels of the image.
-        canonical_level: the level it goes to.
+        featmap_names: the names of the levels to use, fine to coarse.
+        output_size: the number of bins, `(height, width)` or an int for both.
+        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
+        canonical_scale: the side of a box, in pixels of the image, that belongs to `canonical_level`.
+        canonical_level: the base-2 logarithm of that level's stride.
+
+    Shape:
+        - Input: a dict of features `(N, C, H, W)` by name, a list of boxes `(L, 4)` for each image, and a list of the
+          images' sizes `(height, width)`.
+        - Output: `(K, C, *output_size)`, K being the number of boxes.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import MultiScaleRoIAlign
+        >>> pooler = MultiScaleRoIAlign(["fine", "coarse"], output_size=2, sampling_ratio=2)
+        >>> features = {"fine": torch.rand(1, 5, 16, 16), "coarse": torch.rand(1, 5, 8, 8)}
+        >>> pooler(features, [torch.tensor([[0.0, 0.0, 20.0, 30.0]])], image_shapes=[(64, 64)]).shape
+        torch.Size([1, 5, 2, 2])
     """
 
     def __init__(

@@ -91,21 +91,27 @@ def roi_align(
     sampling_ratio: int = -1,
     aligned: bool = False,
 ) -> Tensor:
-    """Average interpolated values in each bin of each region: from [Mask R-CNN](https://arxiv.org/abs/1703.06870).
+    """The mean of interpolated values in each bin of each region: features of regions at one size.
+
+    He, Gkioxari, Dollár and Girshick, [Mask R-CNN](https://arxiv.org/abs/1703.06870), 2017.
 
     Args:
         input: features of shape `(N, C, H, W)`.
-        boxes: the regions.
-        output_size: bins, `(height, width)`.
-        spatial_scale: factor from box coordinates to pixels of `input`.
+        boxes: the regions in coordinates of the image: a tensor of shape `(K, 5)` whose rows are
+            `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
         sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
-        aligned: shift boxes by half a pixel, so that pixel centres are where they should be.
+        aligned: shift boxes by half a pixel, so that pixel centres are where they should be; False is how it was first
+            published.
 
     Returns:
-        Shape `(K, C, *output_size)`.
+        a tensor of shape `(K, C, height, width)`, K being the number of regions.
 
-    Example::
+    Raises:
+        ValueError: `boxes` are in no such form.
 
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.ops import roi_align
         >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
@@ -133,17 +139,32 @@ def ps_roi_align(
     spatial_scale: float = 1.0,
     sampling_ratio: int = -1,
 ) -> Tensor:
-    """`roi_align` where each bin has channels of its own: from [R-FCN](https://arxiv.org/abs/1605.06409).
+    """`roi_align` where each bin takes its values from channels of its own (position-sensitive).
+
+    The pooling of Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
+    Networks](https://arxiv.org/abs/1605.06409), 2016, with interpolated values.
 
     Args:
         input: features of shape `(N, C * height * width, H, W)`.
-        boxes: the regions.
-        output_size: bins, `(height, width)`.
-        spatial_scale: factor from box coordinates to pixels of `input`.
+        boxes: the regions in coordinates of the image: a tensor of shape `(K, 5)` whose rows are
+            `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
         sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
 
     Returns:
-        Shape `(K, C, height, width)`.
+        a tensor of shape `(K, C, height, width)`, K being the number of regions.
+
+    Raises:
+        ValueError: `boxes` are in no such form, or the channels no multiple of the bins.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import ps_roi_align
+        >>> maps = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
+        >>> ps_roi_align(maps, [torch.tensor([[1.0, 1.0, 5.0, 5.0]])], output_size=2)
+        tensor([[[[0., 1.],
+                  [2., 3.]]]])
     """
     regions, (height, width) = _with_index(boxes), _pair(output_size)
     maps = _by_bin(input, height, width)
@@ -177,9 +198,31 @@ def _bin_shares(start: Tensor, length: Tensor, bins: int, size: int) -> Tensor:
 def ps_roi_pool(
     input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0
 ) -> Tensor:
-    """Average the pixels in each bin of each region, each bin from channels of its own.
+    """The mean of the pixels in each bin of each region, each bin from channels of its own (position-sensitive).
 
-    From [R-FCN](https://arxiv.org/abs/1605.06409); arguments as for `ps_roi_align`.
+    Dai, Li, He and Sun, [R-FCN: Object Detection via Region-based Fully Convolutional
+    Networks](https://arxiv.org/abs/1605.06409), 2016.
+
+    Args:
+        input: features of shape `(N, C * height * width, H, W)`.
+        boxes: the regions in coordinates of the image: a tensor of shape `(K, 5)` whose rows are
+            `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
+
+    Returns:
+        a tensor of shape `(K, C, height, width)`, K being the number of regions.
+
+    Raises:
+        ValueError: `boxes` are in no such form, or the channels no multiple of the bins.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import ps_roi_pool
+        >>> maps = torch.arange(4.0).reshape(1, 4, 1, 1).expand(1, 4, 6, 6)
+        >>> ps_roi_pool(maps, [torch.tensor([[1.0, 1.0, 5.0, 5.0]])], output_size=2)
+        tensor([[[[0., 1.],
+                  [2., 3.]]]])
     """
     regions, (height, width) = _with_index(boxes), _pair(output_size)
     maps = _by_bin(input, height, width)
@@ -194,16 +237,30 @@ def ps_roi_pool(
 def roi_pool(
     input: Tensor, boxes: Tensor | Sequence[Tensor], output_size: Size, spatial_scale: float = 1.0
 ) -> Tensor:
-    """Take the largest value in each bin of each region: from [Fast R-CNN](https://arxiv.org/abs/1504.08083).
+    """The largest value in each bin of each region, whose borders are rounded to pixels.
+
+    Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), 2015. `roi_align` does without the rounding.
 
     Args:
         input: features of shape `(N, C, H, W)`.
-        boxes: the regions.
-        output_size: bins, `(height, width)`.
-        spatial_scale: factor from box coordinates to pixels of `input`.
+        boxes: the regions in coordinates of the image: a tensor of shape `(K, 5)` whose rows are
+            `(image index, x1, y1, x2, y2)`, or a list with one tensor of shape `(L, 4)` for each image.
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
 
     Returns:
-        Shape `(K, C, *output_size)`; zero where a bin lies outside.
+        a tensor of shape `(K, C, height, width)`, K being the number of regions; zero where a bin lies outside.
+
+    Raises:
+        ValueError: `boxes` are in no such form.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import roi_pool
+        >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
+        >>> roi_pool(image, [torch.tensor([[0.0, 0.0, 3.0, 3.0]])], output_size=2)
+        tensor([[[[ 5.,  7.],
+                  [13., 15.]]]])
     """
     regions, size = _with_index(boxes), _pair(output_size)
     if len(regions) == 0:
@@ -241,21 +298,69 @@ class _RoI(nn.Module):
 
 
 class RoIPool(_RoI):
-    """`roi_pool` as a module."""
+    """The largest value in each bin of each region: `roi_pool` as a module, called with features and regions.
+
+    Args:
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
+
+    Shape:
+        - Input: features `(N, C, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.
+        - Output: `(K, C, height, width)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import RoIPool
+        >>> RoIPool(2, spatial_scale=0.5)(torch.rand(1, 3, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape
+        torch.Size([1, 3, 2, 2])
+    """
 
     def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
         return roi_pool(input, rois, self.output_size, self.spatial_scale)
 
 
 class PSRoIPool(_RoI):
-    """`ps_roi_pool` as a module."""
+    """The mean in each bin of each region, from channels of its own: `ps_roi_pool` as a module.
+
+    Args:
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
+
+    Shape:
+        - Input: features `(N, C * height * width, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.
+        - Output: `(K, C, height, width)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import PSRoIPool
+        >>> PSRoIPool(2, spatial_scale=0.5)(torch.rand(1, 12, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape
+        torch.Size([1, 3, 2, 2])
+    """
 
     def forward(self, input: Tensor, rois: Tensor | Sequence[Tensor]) -> Tensor:
         return ps_roi_pool(input, rois, self.output_size, self.spatial_scale)
 
 
 class RoIAlign(_RoI):
-    """`roi_align` as a module."""
+    """The mean of interpolated values in each bin of each region: `roi_align` as a module.
+
+    Args:
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
+        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
+        aligned: shift boxes by half a pixel, so that pixel centres are where they should be.
+
+    Shape:
+        - Input: features `(N, C, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.
+        - Output: `(K, C, height, width)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import RoIAlign
+        >>> align = RoIAlign(2, spatial_scale=0.5, sampling_ratio=2)
+        >>> align(torch.rand(1, 3, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape
+        torch.Size([1, 3, 2, 2])
+    """
 
     def __init__(
         self, output_size: Size, spatial_scale: float, sampling_ratio: int, aligned: bool = False
@@ -269,7 +374,24 @@ class RoIAlign(_RoI):
 
 
 class PSRoIAlign(_RoI):
-    """`ps_roi_align` as a module."""
+    """The mean of interpolated values in each bin of each region, from channels of its own: `ps_roi_align` as a module.
+
+    Args:
+        output_size: the number of bins, `(height, width)` or an int for both.
+        spatial_scale: factor from box coordinates to pixels of `input`: 1/16 for features of a stride of 16.
+        sampling_ratio: points along each axis of a bin; as many as it has pixels if not positive.
+
+    Shape:
+        - Input: features `(N, C * height * width, H, W)`, and regions `(K, 5)` or a list of `(L, 4)`.
+        - Output: `(K, C, height, width)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.ops import PSRoIAlign
+        >>> align = PSRoIAlign(2, spatial_scale=0.5, sampling_ratio=2)
+        >>> align(torch.rand(1, 12, 8, 8), [torch.tensor([[0.0, 0.0, 9.0, 9.0]])]).shape
+        torch.Size([1, 3, 2, 2])
+    """
 
     def __init__(self, output_size: Size, spatial_scale: float, sampling_ratio: int) -> None:
         super().__init__(output_size, spatial_scale)

@@ -20,8 +20,7 @@ def _listed(name: str, items: Sequence[Any], *first: str) -> str:
 class Compose:
     """Apply one transform after the other.
 
-    Example::
-
+    Example:
         >>> from flambeau_vision import transforms
         >>> transforms.Compose([transforms.CenterCrop(10), transforms.ToTensor()])
         Compose(

@@ -66,8 +66,7 @@ class Normalize(Transform):
         std: one value per channel.
         inplace: write into the image.
 
-    Example::
-
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision import transforms
         >>> normalize = transforms.Normalize(mean=(0.5,), std=(0.5,))

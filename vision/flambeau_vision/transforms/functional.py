@@ -125,8 +125,7 @@ def to_tensor(pic: Any) -> Tensor:
         TypeError: if `pic` is neither.
         ValueError: if an array has neither 2 nor 3 dimensions.
 
-    Example::
-
+    Example:
         >>> import numpy as np
         >>> from flambeau_vision.transforms.functional import to_tensor
         >>> to_tensor(np.array([[0, 51], [102, 255]], dtype=np.uint8))
@@ -225,8 +224,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
         TypeError: if the tensor is not a floating one.
         ValueError: if it has fewer than 3 dimensions, or a `std` is zero.
 
-    Example::
-
+    Example:
         >>> import flambeau as torch
         >>> from flambeau_vision.transforms.functional import normalize
         >>> normalize(torch.ones(1, 1, 2), mean=[0.5], std=[0.25])

@@ -11,6 +11,7 @@ import flambeau as torch
 from . import functional as F
 from ._base import MaybeTransform, Transform, channel_fill, fill_for, uniform
 from ._geometry import InterpolationMode
+from .functional.geometry import four_sides
 
 __all__ = [
     "CenterCrop",
@@ -206,7 +207,7 @@ class RandomCrop(Transform):
 
     def _borders(self, height: int, width: int) -> list[list[int]]:
         """The paddings to apply one after the other, each left, top, right, bottom."""
-        borders = [] if self.padding is None else [list(F.four_sides(self.padding))]
+        borders = [] if self.padding is None else [list(four_sides(self.padding))]
         for left, top, right, bottom in borders:
             height, width = height + top + bottom, width + left + right
         if self.pad_if_needed:

@@ -11,7 +11,7 @@ from ... import tv_tensors
 from ...ops.boxes import box_convert
 from .. import _tensor
 from .._geometry import InterpolationMode, affine_matrix, rotated_size
-from ..functional import register_kernels
+from ..functional.kinds import register_kernels
 
 __all__ = ["clamp_boxes", "convert_boxes"]
 

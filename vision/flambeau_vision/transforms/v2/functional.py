@@ -14,9 +14,9 @@ from ..functional import (
     get_dimensions,
     get_image_num_channels,
     pil_to_tensor,
-    register_kernels,
     to_pil_image,
 )
+from ..functional.kinds import register_kernels
 from ._kernels import clamp_boxes, convert_boxes
 from ._samples import typed
 

@@ -17,7 +17,16 @@ __all__ = [
 
 
 class InterpolationMode(Enum):
-    """How pixels between pixels are found. `BOX`, `HAMMING` and `LANCZOS` are for PIL images only."""
+    """How values between pixels are found.
+
+    `NEAREST` takes that of the nearest pixel (`NEAREST_EXACT` with exact rounding), `BILINEAR` mixes four pixels,
+    `BICUBIC` sixteen. `BOX`, `HAMMING` and `LANCZOS` are for PIL images only.
+
+    Example:
+        >>> from flambeau_vision.transforms import InterpolationMode
+        >>> [mode.value for mode in InterpolationMode]
+        ['nearest', 'nearest-exact', 'bilinear', 'bicubic', 'box', 'hamming', 'lanczos']
+    """
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"

@@ -15,25 +15,80 @@ Tensor = torch.Tensor
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """Multiply all values; 0 gives black, 1 the image itself."""
+    """Multiply all values.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        brightness_factor: the factor, not negative: 0 gives black, 1 the image itself, 2 twice the brightness.
+
+    Raises:
+        ValueError: the factor is negative, for a tensor.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import adjust_brightness
+        >>> adjust_brightness(torch.tensor([[[0.25, 0.75]]]), 2.0)
+        tensor([[[0.5000, 1.0000]]])
+    """
     return kernels_for(img).adjust_brightness(img, brightness_factor)
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """Move values away from the mean grey; 0 gives even grey, 1 the image itself."""
+    """Move values away from the mean grey of the image, or towards it.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        contrast_factor: how much of the difference to keep, not negative: 0 gives even grey, 1 the image itself, more
+            than 1 more contrast.
+
+    Raises:
+        ValueError: the factor is negative, for a tensor.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import adjust_contrast
+        >>> adjust_contrast(torch.tensor([[[0.25, 0.75]]]), 0.5)
+        tensor([[[0.3750, 0.6250]]])
+    """
     return kernels_for(img).adjust_contrast(img, contrast_factor)
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """Move colours away from grey; 0 gives a grey image, 1 the image itself."""
+    """Move colours away from grey, or towards it.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        saturation_factor: how much of the difference to keep, not negative: 0 gives a grey image, 1 the image itself, more
+            than 1 stronger colours.
+
+    Raises:
+        ValueError: the factor is negative, for a tensor.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import adjust_saturation
+        >>> adjust_saturation(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0.0).flatten()
+        tensor([0.2989, 0.2989, 0.2989])
+    """
     return kernels_for(img).adjust_saturation(img, saturation_factor)
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """Turn the colour circle; 0.5 and -0.5 give complementary colours, 0 the image itself.
+    """Turn the circle of colours.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        hue_factor: how far to turn, as a share of the circle from -0.5 to 0.5, whose ends give complementary colours; 0
+            gives the image itself.
 
     Raises:
-        ValueError: if `hue_factor` is not in [-0.5, 0.5].
+        ValueError: `hue_factor` is out of range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import adjust_hue
+        >>> adjust_hue(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0.5).flatten()
+        tensor([0., 1., 1.])
     """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
@@ -41,65 +96,198 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
-    """`gain * img ** gamma` on values from 0 to 1; above 1, dark parts become darker."""
+    """`gain * img ** gamma`, on values from 0 to 1.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        gamma: the power, not negative: above 1, dark parts become darker; below 1, lighter.
+        gain: the factor.
+
+    Raises:
+        ValueError: `gamma` is negative.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import adjust_gamma
+        >>> adjust_gamma(torch.tensor([[[0.5, 1.0]]]), gamma=2.0)
+        tensor([[[0.2500, 1.0000]]])
+    """
     if gamma < 0:
         raise ValueError("Gamma should be a non-negative real number")
     return kernels_for(img).adjust_gamma(img, gamma, gain)
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
-    """Move pixels away from the mean of their neighbours; 0 gives a blurred image, 1 the image itself."""
+    """Move pixels away from the mean of their neighbours, or towards it.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        sharpness_factor: how much of the difference to keep, not negative: 0 gives a blurred image, 1 the image itself,
+            more than 1 a sharper one.
+
+    Raises:
+        ValueError: the factor is negative, for a tensor.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import adjust_sharpness
+        >>> image = torch.rand(1, 5, 5)
+        >>> torch.allclose(adjust_sharpness(image, 1.0), image)
+        True
+    """
     return kernels_for(img).adjust_sharpness(img, sharpness_factor)
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """Grey, in 1 channel or in 3 equal ones."""
+    """The brightness of an image as grey: `0.2989 * red + 0.587 * green + 0.114 * blue`.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        num_output_channels: 1, or 3 for three equal channels.
+
+    Raises:
+        ValueError: `num_output_channels` is something else.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import to_grayscale
+        >>> to_grayscale(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1))
+        tensor([[[0.2989]]])
+    """
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
     return kernels_for(img).to_grayscale(img, num_output_channels)
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """`to_grayscale`, under its name for tensors."""
+    """`to_grayscale`, under its name for tensors.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        num_output_channels: 1, or 3 for three equal channels.
+
+    Raises:
+        ValueError: `num_output_channels` is something else.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import rgb_to_grayscale
+        >>> rgb_to_grayscale(torch.rand(3, 4, 5), num_output_channels=3).shape
+        torch.Size([3, 4, 5])
+    """
     return to_grayscale(img, num_output_channels)
 
 
 def invert(img: Any) -> Any:
-    """The negative."""
+    """The negative of an image: white less its values.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import invert
+        >>> invert(torch.tensor([[[0, 55, 255]]], dtype=torch.uint8))
+        tensor([[[255, 200,   0]]], dtype=torch.uint8)
+    """
     return kernels_for(img).invert(img)
 
 
 def posterize(img: Any, bits: int) -> Any:
-    """Keep the first `bits` bits of each value (`uint8`)."""
+    """Keep only the highest bits of each value, so that few colours are left.
+
+    Args:
+        img: a PIL image, or a uint8 tensor of shape `(..., C, H, W)` with 1 or 3 channels.
+        bits: how many bits to keep, from 0 to 8.
+
+    Raises:
+        ValueError: `bits` is out of range.
+        TypeError: a tensor is not uint8.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import posterize
+        >>> posterize(torch.tensor([[[3, 100, 255]]], dtype=torch.uint8), bits=2)
+        tensor([[[  0,  64, 192]]], dtype=torch.uint8)
+    """
     if not 0 <= bits <= 8:
         raise ValueError(f"The number if bits should be between 0 and 8. Got {bits}")
     return kernels_for(img).posterize(img, bits)
 
 
 def solarize(img: Any, threshold: float) -> Any:
-    """Invert the values from `threshold` on."""
+    """Invert the values from a threshold on.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+        threshold: the least value to invert, in the units of the image: 128 for half of uint8, 0.5 for half of floats.
+
+    Raises:
+        TypeError: a tensor cannot have a value as large as `threshold`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import solarize
+        >>> solarize(torch.tensor([[[0, 100, 255]]], dtype=torch.uint8), threshold=128)
+        tensor([[[  0, 100,   0]]], dtype=torch.uint8)
+    """
     return kernels_for(img).solarize(img, threshold)
 
 
 def autocontrast(img: Any) -> Any:
-    """Stretch each channel so that its darkest value is black and its lightest white."""
+    """Stretch each channel so that its darkest value is black and its lightest white.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)` with 1 or 3 channels: uint8, or floating from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import autocontrast
+        >>> autocontrast(torch.tensor([[[0.25, 0.5, 0.75]]]))
+        tensor([[[0.0000, 0.5000, 1.0000]]])
+    """
     return kernels_for(img).autocontrast(img)
 
 
 def equalize(img: Any) -> Any:
-    """Spread the values of each channel evenly over their range (`uint8`)."""
+    """Spread the values of each channel evenly over their range, so that all are about equally frequent.
+
+    Args:
+        img: a PIL image, or a uint8 tensor of shape `(..., C, H, W)` with 1 or 3 channels.
+
+    Raises:
+        TypeError: a tensor is not uint8.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import equalize
+        >>> dark = (torch.arange(1024) // 8).reshape(1, 32, 32).to(torch.uint8)
+        >>> dark.max().item(), equalize(dark).max().item()
+        (127, 255)
+    """
     return kernels_for(img).equalize(img)
 
 
 def gaussian_blur(
     img: Any, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
 ) -> Any:
-    """Blur by a Gaussian.
+    """Blur an image by a Gaussian.
 
     Args:
-        img: a PIL image or a tensor.
-        kernel_size: odd width and height of the window, or one number for both.
-        sigma: standard deviation along x and y, or one number; by default `0.3 * ((kernel_size - 1) / 2 - 1) + 0.8`.
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        kernel_size: odd width and height of the window in pixels, or an int for both.
+        sigma: standard deviation along x and y in pixels, or a number for both; None for `0.15 * kernel_size + 0.35`.
+
+    Raises:
+        ValueError: a size is even or negative, or a `sigma` is not positive.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import gaussian_blur
+        >>> dot = torch.zeros(1, 5, 5)
+        >>> dot[0, 2, 2] = 1.0
+        >>> gaussian_blur(dot, 3, sigma=0.5)[0, 2]
+        tensor([0.0000, 0.0838, 0.6193, 0.0838, 0.0000])
     """
     sizes = list(size_pair(kernel_size))
     for size in sizes:
@@ -122,7 +310,25 @@ def _float_pair(name: str, value: float | Sequence[float]) -> tuple[float, float
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
-    """Put `v` into the rectangle of height `h` and width `w` whose top left corner is at row `i`, column `j`."""
+    """Overwrite a rectangle.
+
+    Args:
+        img: a tensor of shape `(..., C, H, W)`.
+        i, j: row and column of the rectangle's upper left corner.
+        h, w: height and width of the rectangle.
+        v: what to write, a tensor that broadcasts to `(C, h, w)`.
+        inplace: write into `img`.
+
+    Raises:
+        TypeError: `img` is no tensor.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import erase
+        >>> erase(torch.ones(1, 2, 3), i=0, j=1, h=1, w=2, v=torch.tensor(0.0))
+        tensor([[[1., 0., 0.],
+                 [1., 1., 1.]]])
+    """
     if not isinstance(img, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(img)}")
     return kernels_for(img).erase(img, i, j, h, w, v, inplace)

@@ -22,10 +22,19 @@ def _array_of(pic: Any) -> Any:
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
-    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged.
+    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged: uint8 for the usual modes.
+
+    Args:
+        pic: the PIL image.
 
     Raises:
-        TypeError: if `pic` is not a PIL image.
+        TypeError: `pic` is something else.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flambeau_vision.transforms.functional import pil_to_tensor
+        >>> pil_to_tensor(Image.new("RGB", (2, 1), color=(255, 0, 51)))[2]
+        tensor([[51, 51]], dtype=torch.uint8)
     """
     if not is_pil_image(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
@@ -33,13 +42,16 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """A PIL image or an array of shape `(H, W)` or `(H, W, C)` as a tensor of shape `(C, H, W)`.
+    """A PIL image or a NumPy array as a tensor of shape `(C, H, W)`; 8-bit values become floats from 0 to 1.
 
-    8-bit values become floats from 0 to 1; others keep their values, integer modes of PIL their dtype.
+    Other values stay as they are, those of PIL's integer modes with their dtype.
+
+    Args:
+        pic: the PIL image, or an array of shape `(H, W)` or `(H, W, C)`.
 
     Raises:
-        TypeError: if `pic` is neither.
-        ValueError: if an array has neither 2 nor 3 dimensions.
+        TypeError: `pic` is neither.
+        ValueError: an array has neither 2 nor 3 dimensions.
 
     Example:
         >>> import numpy as np
@@ -67,10 +79,21 @@ def to_tensor(pic: Any) -> Tensor:
 
 
 def convert_image_dtype(image: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Change the dtype and scale the values with it: floats from 0 to 1, integers from 0 to their largest.
+    """Change the dtype of an image and scale its values: floats go from 0 to 1, integers from 0 to their largest.
+
+    Args:
+        image: a tensor of any shape.
+        dtype: the dtype to convert to.
 
     Raises:
-        RuntimeError: where the integer dtype is too wide for the precision of the floating dtype.
+        TypeError: `image` is no tensor.
+        RuntimeError: the integer dtype is too wide for the precision of the floating one, as int32 for float32.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import convert_image_dtype
+        >>> convert_image_dtype(torch.tensor([0, 51, 255], dtype=torch.uint8))
+        tensor([0.0000, 0.2000, 1.0000])
     """
     if not isinstance(image, Tensor):
         raise TypeError("Input img should be Tensor Image")
@@ -101,13 +124,24 @@ def _pixels_for_pil(pic: Any, mode: str | None) -> Any:
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """A tensor of shape `(C, H, W)` or `(H, W)`, or an array of shape `(H, W, C)` or `(H, W)`, as a PIL image.
+    """A tensor or a NumPy array as a PIL image.
 
-    Floating tensors are taken to range from 0 to 1 and become 8-bit, unless `mode` is `F`.
+    Floating tensors are taken to range from 0 to 1 and become 8-bit, unless `mode` is `"F"`.
+
+    Args:
+        pic: a tensor of shape `(C, H, W)` or `(H, W)`, or an array of shape `(H, W, C)` or `(H, W)`.
+        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
 
     Raises:
-        TypeError: if `pic` is neither, or no mode fits its dtype.
-        ValueError: if it has more than four channels, or `mode` does not fit.
+        TypeError: `pic` is neither, or no mode fits its dtype.
+        ValueError: there are more than four channels, or `mode` does not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import to_pil_image
+        >>> image = to_pil_image(torch.ones(3, 4, 5))
+        >>> image.mode, image.size, image.getpixel((0, 0))
+        ('RGB', (5, 4), (255, 255, 255))
     """
     import numpy as np
 
@@ -132,13 +166,13 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
 
     Args:
         tensor: floating image of shape `(..., C, H, W)`.
-        mean: one value per channel.
-        std: one value per channel.
+        mean: what to subtract, one value for each channel.
+        std: what to divide by then, one value for each channel, not 0.
         inplace: write into `tensor`.
 
     Raises:
-        TypeError: if the tensor is not a floating one.
-        ValueError: if it has fewer than 3 dimensions, or a `std` is zero.
+        TypeError: `tensor` is no floating tensor.
+        ValueError: it has fewer than 3 dimensions, or a `std` is zero.
 
     Example:
         >>> import flambeau as torch

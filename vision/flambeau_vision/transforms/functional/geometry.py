@@ -15,17 +15,50 @@ Tensor = torch.Tensor
 
 
 def hflip(img: Any) -> Any:
-    """Swap left and right."""
+    """Swap left and right.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import hflip
+        >>> hflip(torch.tensor([[[1, 2, 3]]]))
+        tensor([[[3, 2, 1]]])
+    """
     return kernels_for(img).hflip(img)
 
 
 def vflip(img: Any) -> Any:
-    """Swap top and bottom."""
+    """Swap top and bottom.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import vflip
+        >>> vflip(torch.tensor([[[1], [2]]])).flatten()
+        tensor([2, 1])
+    """
     return kernels_for(img).vflip(img)
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """Cut out a rectangle; what lies outside the image is black."""
+    """Cut out a rectangle; what lies outside the image is black.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        top, left: row and column of the rectangle's upper left corner, from 0 on; negative ones lie outside.
+        height, width: size of the rectangle.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import crop
+        >>> crop(torch.arange(9).reshape(1, 3, 3), top=1, left=1, height=2, width=3)
+        tensor([[[4, 5, 0],
+                 [7, 8, 0]]])
+    """
     return kernels_for(img).crop(img, top, left, height, width)
 
 
@@ -55,14 +88,26 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """Scale to `size`.
+    """Scale an image.
 
     Args:
-        img: a PIL image or a tensor.
-        size: `(height, width)`, or the length of the shorter side; None together with `max_size`.
-        interpolation: how; tensors know `NEAREST`, `NEAREST_EXACT`, `BILINEAR` and `BICUBIC`.
-        max_size: where only the shorter side is given, the longer side is at most this.
-        antialias: average over the pixels that shrink into one (tensors; PIL images always do).
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        size: `(height, width)`, or an int (or a list of one) for the length of the shorter side, which keeps the ratio;
+            None to make the longer side `max_size` long.
+        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images others too.
+        max_size: where only the shorter side is given: the longer side becomes at most this long; more than `size`.
+        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images
+            always do.
+
+    Raises:
+        ValueError: `size` and `max_size` contradict each other, or tensors do not know the interpolation.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import resize
+        >>> resize(torch.rand(3, 20, 30), 10).shape, resize(torch.rand(3, 20, 30), (8, 8)).shape
+        (torch.Size([3, 10, 15]), torch.Size([3, 8, 8]))
     """
     _check_resize(size, max_size)
     kernels, mode = kernels_for(img), InterpolationMode.of(interpolation)
@@ -81,7 +126,23 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Any:
-    """Cut out a rectangle, then `resize` it."""
+    """Cut out a rectangle, then scale it.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        top, left: row and column of the rectangle's upper left corner.
+        height, width: size of the rectangle.
+        size: the size to scale it to, in a form that `resize` takes.
+        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images others too.
+        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import resized_crop
+        >>> resized_crop(torch.rand(3, 20, 30), top=5, left=5, height=10, width=10, size=[4, 4]).shape
+        torch.Size([3, 4, 4])
+    """
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
@@ -103,11 +164,22 @@ def pad(
     """Add a border.
 
     Args:
-        img: a PIL image or a tensor.
-        padding: one width for all sides, `(left and right, top and bottom)` or `(left, top, right, bottom)`.
-        fill: the value of the border, or one per channel.
-        padding_mode: `constant`; `edge` (repeat the last pixel); `reflect` (mirror, without the last pixel);
-            `symmetric` (mirror, with the last pixel).
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        padding: pixels on each side: an int for all, `(left and right, top and bottom)`, or `(left, top, right, bottom)`.
+        fill: the value of a constant border, a number or one for each channel.
+        padding_mode: `"constant"`; `"edge"` repeats the last pixel; `"reflect"` mirrors without the last pixel;
+            `"symmetric"` mirrors with it.
+
+    Raises:
+        TypeError: `padding` or `fill` is no number or sequence.
+        ValueError: `padding` has another length, or the mode is unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import pad
+        >>> row = torch.tensor([[[1, 2, 3]]])
+        >>> pad(row, [2, 0]), pad(row, [2, 0], padding_mode="reflect")
+        (tensor([[[0, 0, 1, 2, 3, 0, 0]]]), tensor([[[3, 2, 1, 2, 3, 2, 1]]]))
     """
     sides = four_sides(padding)
     if not isinstance(fill, int | float | tuple | list):
@@ -128,7 +200,19 @@ def size_pair(size: int | Sequence[int]) -> tuple[int, int]:
 
 
 def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
-    """Cut `(height, width)` out of the middle; an image that is smaller is first padded with black."""
+    """Cut out the middle; an image that is smaller is first padded with black.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        output_size: `(height, width)`, or an int for both.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import center_crop
+        >>> center_crop(torch.arange(16).reshape(1, 4, 4), 2)
+        tensor([[[ 5,  6],
+                 [ 9, 10]]])
+    """
     crop_height, crop_width = size_pair(output_size)
     _, height, width = get_dimensions(img)
     missing_x, missing_y = max(crop_width - width, 0), max(crop_height - height, 0)
@@ -142,8 +226,21 @@ def center_crop(img: Any, output_size: int | Sequence[int]) -> Any:
 def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, Any]:
     """The four corners and the middle: top left, top right, bottom left, bottom right, centre.
 
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        size: `(height, width)`, or an int for both.
+
+    Returns:
+        a tuple of five images.
+
     Raises:
-        ValueError: if `size` is larger than the image.
+        ValueError: `size` is larger than the image.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import five_crop
+        >>> [part.item() for part in five_crop(torch.arange(9).reshape(1, 3, 3), 1)]
+        [0, 2, 6, 8, 4]
     """
     crop_height, crop_width = size_pair(size)
     _, height, width = get_dimensions(img)
@@ -155,7 +252,25 @@ def five_crop(img: Any, size: int | Sequence[int]) -> tuple[Any, Any, Any, Any, 
 
 
 def ten_crop(img: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
-    """`five_crop` of the image, and of its mirror image."""
+    """The four corners and the middle of an image, and then those of its mirror image.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        size: `(height, width)`, or an int for both.
+        vertical_flip: swap top and bottom for the mirror image, not left and right.
+
+    Returns:
+        a tuple of ten images, in the order of `five_crop`.
+
+    Raises:
+        ValueError: `size` is larger than the image.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import ten_crop
+        >>> [part.item() for part in ten_crop(torch.arange(9).reshape(1, 3, 3), 1)]
+        [0, 2, 6, 8, 4, 2, 0, 8, 6, 4]
+    """
     mirrored = vflip(img) if vertical_flip else hflip(img)
     return five_crop(img, size) + five_crop(mirrored, size)
 
@@ -182,17 +297,27 @@ def affine(
     fill: float | Sequence[float] | None = None,
     center: Sequence[float] | None = None,
 ) -> Any:
-    """Shear, scale and turn about the centre, then shift.
+    """Shear, scale and turn an image about its centre, then shift it.
 
     Args:
-        img: a PIL image or a tensor.
-        angle: degrees clockwise.
-        translate: pixels to the right and down.
-        scale: factor.
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        angle: how far to turn, in degrees clockwise.
+        translate: how far to shift, in pixels to the right and down.
+        scale: the factor, positive.
         shear: degrees along x, or `(x, y)`.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
-        center: `(x, y)`; the middle of the image by default.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
+
+    Raises:
+        TypeError: an argument is no number or sequence where it has to be.
+        ValueError: `scale` is not positive, or a sequence is of another length.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import affine
+        >>> affine(torch.tensor([[[1.0, 2.0, 3.0]]]), angle=0, translate=[1, 0], scale=1.0, shear=0)
+        tensor([[[0., 1., 2.]]])
     """
     if not isinstance(angle, int | float):
         raise TypeError("Argument angle should be int or float")
@@ -214,15 +339,25 @@ def rotate(
     center: Sequence[float] | None = None,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Turn by `angle` degrees counter-clockwise.
+    """Turn an image.
 
     Args:
-        img: a PIL image or a tensor.
-        angle: degrees.
-        interpolation: how pixels between pixels are found.
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        angle: degrees counter-clockwise.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         expand: enlarge the canvas so that the whole turned image fits; supposes the default centre.
-        center: `(x, y)`; the middle of the image by default.
-        fill: the value outside the image, or one per channel.
+        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+
+    Raises:
+        TypeError: `angle` is no number, or `center` no sequence.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import rotate
+        >>> rotate(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 90)
+        tensor([[[2., 4.],
+                 [1., 3.]]])
     """
     if not isinstance(angle, int | float):
         raise TypeError("Argument angle should be int or float")
@@ -238,9 +373,25 @@ def perspective(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Tilt the image so that its corners move from `startpoints` to `endpoints`.
+    """Tilt an image so that its corners move from `startpoints` to `endpoints`.
 
-    Both are four `(x, y)`: top left, top right, bottom right, bottom left.
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        startpoints: where four corners are: `(x, y)` of top left, top right, bottom right, bottom left.
+        endpoints: where they go, in the same order.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+
+    Raises:
+        ValueError: there are not four corners.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import perspective
+        >>> corners = [[0, 0], [3, 0], [3, 3], [0, 3]]
+        >>> image = torch.arange(16.0).reshape(1, 4, 4)
+        >>> torch.allclose(perspective(image, corners, corners), image, atol=1e-4)
+        True
     """
     coefficients = perspective_coefficients(startpoints, endpoints)
     return kernels_for(img).perspective(img, coefficients, InterpolationMode.of(interpolation), fill)
@@ -252,7 +403,25 @@ def elastic_transform(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     fill: float | Sequence[float] | None = None,
 ) -> Any:
-    """Move each pixel by `displacement` of shape `(1, H, W, 2)`, in units of half the image."""
+    """Take each pixel from another place.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+        displacement: shape `(1, H, W, 2)`: how far away each pixel comes from, along x and y, in units of half the image.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+
+    Raises:
+        TypeError: `displacement` is no tensor.
+        ValueError: it is of another shape.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import elastic_transform
+        >>> one_pixel = torch.tensor([2 / 3, 0.0]).expand(1, 1, 3, 2)
+        >>> elastic_transform(torch.tensor([[[1.0, 2.0, 3.0]]]), one_pixel).round(decimals=3)
+        tensor([[[2., 3., 0.]]])
+    """
     if not isinstance(displacement, Tensor):
         raise TypeError("Argument displacement should be a Tensor")
     _, height, width = get_dimensions(img)

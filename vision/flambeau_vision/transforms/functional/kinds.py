@@ -16,7 +16,12 @@ _special_kernels: dict[type, Any] = {}
 
 
 def register_kernels(kind: type, kernels: Any) -> None:
-    """Make the functions here work on tensors of type `kind`, by kernels of the same names as those in `_tensor`."""
+    """Make the functions here work on tensors of a type of their own.
+
+    Args:
+        kind: the type.
+        kernels: an object with kernels as attributes, by the names that those in `_tensor` have.
+    """
     _special_kernels[kind] = kernels
 
 
@@ -31,16 +36,46 @@ def kernels_for(img: Any) -> Any:
 
 
 def get_dimensions(img: Any) -> list[int]:
-    """`[channels, height, width]`."""
+    """Channels, height and width of an image, as a list.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import get_dimensions
+        >>> get_dimensions(torch.zeros(3, 4, 5))
+        [3, 4, 5]
+    """
     return kernels_for(img).get_dimensions(img)
 
 
 def get_image_size(img: Any) -> list[int]:
-    """`[width, height]`."""
+    """Width and height of an image, in this order, as a list.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import get_image_size
+        >>> get_image_size(torch.zeros(3, 4, 5))
+        [5, 4]
+    """
     _, height, width = get_dimensions(img)
     return [width, height]
 
 
 def get_image_num_channels(img: Any) -> int:
-    """The number of channels."""
+    """The number of channels of an image.
+
+    Args:
+        img: a PIL image, or a tensor of shape `(..., C, H, W)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.functional import get_image_num_channels
+        >>> get_image_num_channels(torch.zeros(3, 4, 5))
+        3
+    """
     return get_dimensions(img)[0]

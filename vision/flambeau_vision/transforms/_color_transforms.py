@@ -49,10 +49,24 @@ class ColorJitter(Transform):
     """Change brightness, contrast, saturation and hue at random, in random order.
 
     Args:
-        brightness: factors are drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from `(min, max)`.
+        brightness: the factor is drawn from `[max(0, 1 - brightness), 1 + brightness]`, or from `(min, max)`; 0 for no
+            change.
         contrast: the same.
         saturation: the same.
-        hue: drawn from `[-hue, hue]`, at most 0.5, or from `(min, max)`.
+        hue: drawn from `[-hue, hue]`, or from `(min, max)`, as a share of the circle of colours: from -0.5 to 0.5.
+
+    Raises:
+        TypeError: a value is no number or pair.
+        ValueError: a value is negative, or a range is out of bounds.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> jitter = transforms.ColorJitter(brightness=0.2, hue=0.1)
+        >>> jitter
+        ColorJitter(brightness=(0.8, 1.2), contrast=None, saturation=None, hue=(-0.1, 0.1))
+        >>> jitter(torch.rand(3, 4, 4)).shape
+        torch.Size([3, 4, 4])
     """
 
     def __init__(
@@ -97,7 +111,17 @@ class ColorJitter(Transform):
 
 
 class Grayscale(Transform):
-    """Grey, in 1 channel or in 3 equal ones."""
+    """The brightness of an image as grey: `0.2989 * red + 0.587 * green + 0.114 * blue`.
+
+    Args:
+        num_output_channels: 1, or 3 for three equal channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.Grayscale()(torch.rand(3, 4, 4)).shape
+        torch.Size([1, 4, 4])
+    """
 
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()
@@ -111,7 +135,18 @@ class Grayscale(Transform):
 
 
 class RandomGrayscale(MaybeTransform):
-    """Grey with probability `p`, in as many channels as there were."""
+    """Make the image grey at random, in as many channels as there were.
+
+    Args:
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> red, green, blue = transforms.RandomGrayscale(p=1.0)(torch.rand(3, 4, 4))
+        >>> torch.equal(red, green), torch.equal(green, blue)
+        (True, True)
+    """
 
     def __init__(self, p: float = 0.1) -> None:
         super().__init__(p)
@@ -124,8 +159,17 @@ class GaussianBlur(Transform):
     """Blur by a Gaussian of random strength.
 
     Args:
-        kernel_size: odd width and height of the window, or one number for both.
-        sigma: the standard deviation, or `(min, max)` to draw it from.
+        kernel_size: odd width and height of the window in pixels, or an int for both.
+        sigma: smallest and largest standard deviation in pixels, or a number that is always taken.
+
+    Raises:
+        ValueError: a size is not odd and positive, or `sigma` not positive and rising.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.GaussianBlur(kernel_size=3)(torch.rand(3, 8, 8)).shape
+        torch.Size([3, 8, 8])
     """
 
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
@@ -158,14 +202,35 @@ class GaussianBlur(Transform):
 
 
 class RandomInvert(MaybeTransform):
-    """Invert the colours with probability `p`."""
+    """Make the negative of the image at random.
+
+    Args:
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomInvert(p=1.0)(torch.tensor([[[0, 55, 255]]], dtype=torch.uint8))
+        tensor([[[255, 200,   0]]], dtype=torch.uint8)
+    """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.invert(inpt)
 
 
 class RandomPosterize(MaybeTransform):
-    """Keep `bits` bits of each value, with probability `p`."""
+    """Keep only the highest bits of each value, at random; for PIL images and uint8 tensors.
+
+    Args:
+        bits: how many bits to keep, from 0 to 8.
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomPosterize(bits=2, p=1.0)(torch.tensor([[[3, 100, 255]]], dtype=torch.uint8))
+        tensor([[[  0,  64, 192]]], dtype=torch.uint8)
+    """
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p)
@@ -179,7 +244,18 @@ class RandomPosterize(MaybeTransform):
 
 
 class RandomSolarize(MaybeTransform):
-    """Invert the values from `threshold` on, with probability `p`."""
+    """Invert the values from a threshold on, at random.
+
+    Args:
+        threshold: the least value to invert, in the units of the image: 128 for half of uint8, 0.5 for half of floats.
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomSolarize(threshold=128, p=1.0)(torch.tensor([[[0, 100, 255]]], dtype=torch.uint8))
+        tensor([[[  0, 100,   0]]], dtype=torch.uint8)
+    """
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -193,7 +269,19 @@ class RandomSolarize(MaybeTransform):
 
 
 class RandomAdjustSharpness(MaybeTransform):
-    """Blur (below 1) or sharpen (above 1), with probability `p`."""
+    """Blur or sharpen at random.
+
+    Args:
+        sharpness_factor: how much of the difference from the neighbours to keep, not negative: 0 gives a blurred image, 1
+            the image itself, more than 1 a sharper one.
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomAdjustSharpness(sharpness_factor=2, p=1.0)(torch.rand(3, 8, 8)).shape
+        torch.Size([3, 8, 8])
+    """
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p)
@@ -207,30 +295,62 @@ class RandomAdjustSharpness(MaybeTransform):
 
 
 class RandomAutocontrast(MaybeTransform):
-    """Stretch the contrast with probability `p`."""
+    """Stretch each channel at random, so that its darkest value is black and its lightest white.
+
+    Args:
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.5, 0.75]]]))
+        tensor([[[0.0000, 0.5000, 1.0000]]])
+    """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.autocontrast(inpt)
 
 
 class RandomEqualize(MaybeTransform):
-    """Equalize the histogram with probability `p`."""
+    """Spread the values of each channel evenly over their range, at random; for PIL images and uint8 tensors.
+
+    Args:
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> dark = (torch.arange(1024) // 8).reshape(1, 32, 32).to(torch.uint8)
+        >>> dark.max().item(), transforms.RandomEqualize(p=1.0)(dark).max().item()
+        (127, 255)
+    """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.equalize(inpt)
 
 
 class RandomErasing(MaybeTransform):
-    """Overwrite a random rectangle of a tensor, with probability `p`.
+    """Overwrite a random rectangle of a tensor of shape `(..., C, H, W)`, at random.
 
-    From [Random Erasing Data Augmentation](https://arxiv.org/abs/1708.04896).
+    Zhong, Zheng, Kang, Li and Yang, [Random Erasing Data Augmentation](https://arxiv.org/abs/1708.04896), 2017.
 
     Args:
-        p: probability.
-        scale: range of the area, as a share of the image.
-        ratio: range of height divided by width.
-        value: what to write: a number, one per channel, or `"random"` for normal noise.
+        p: the probability with which it happens, from 0 to 1.
+        scale: smallest and largest area of the rectangle, as shares of the image.
+        ratio: smallest and largest height divided by width.
+        value: what to write: a number, one for each channel, or `"random"` for normal noise.
         inplace: write into the image.
+
+    Raises:
+        TypeError: an argument is no number or sequence where it has to be.
+        ValueError: a probability or share is not from 0 to 1, or `value` another string.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> erased = transforms.RandomErasing(p=1.0, scale=(0.1, 0.2))(torch.ones(1, 10, 10))
+        >>> 8 <= int((erased == 0).sum()) <= 22
+        True
     """
 
     def __init__(

@@ -20,6 +20,9 @@ def _listed(name: str, items: Sequence[Any], *first: str) -> str:
 class Compose:
     """Apply one transform after the other.
 
+    Args:
+        transforms: the transforms, or any functions of an image, in order.
+
     Example:
         >>> from flambeau_vision import transforms
         >>> transforms.Compose([transforms.CenterCrop(10), transforms.ToTensor()])
@@ -42,10 +45,19 @@ class Compose:
 
 
 class Lambda:
-    """Apply a function of one's own.
+    """Apply a function of one's own. Workers cannot be sent a `lambda` where they are spawned: define a function then.
+
+    Args:
+        lambd: the function, of an image.
 
     Raises:
-        TypeError: if `lambd` cannot be called.
+        TypeError: `lambd` cannot be called.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.Lambda(lambda image: 1 - image)(torch.tensor([0.25]))
+        tensor([0.7500])
     """
 
     def __init__(self, lambd: Callable) -> None:
@@ -63,8 +75,19 @@ class Lambda:
 class RandomTransforms:
     """The base of the transforms that choose among others.
 
+    Args:
+        transforms: the transforms to choose among.
+
     Raises:
-        TypeError: if `transforms` is not a sequence.
+        TypeError: `transforms` is not a sequence.
+
+    Example:
+        >>> from flambeau_vision import transforms
+        >>> class First(transforms.RandomTransforms):
+        ...     def __call__(self, image):
+        ...         return self.transforms[0](image)
+        >>> First([abs, str])(-3)
+        3
     """
 
     def __init__(self, transforms: Sequence[Callable]) -> None:
@@ -77,7 +100,20 @@ class RandomTransforms:
 
 
 class RandomApply(nn.Module):
-    """Apply all of the transforms with probability `p`, or none."""
+    """Apply all of the transforms, or none, at random.
+
+    Args:
+        transforms: the transforms, in order.
+        p: the probability of applying them, from 0 to 1.
+
+    Example:
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomApply([transforms.ColorJitter(0.4)], p=0.8)
+        RandomApply(
+            p=0.8
+            ColorJitter(brightness=(0.6, 1.4), contrast=None, saturation=None, hue=None)
+        )
+    """
 
     def __init__(self, transforms: Sequence[Callable], p: float = 0.5) -> None:
         super().__init__()
@@ -96,7 +132,19 @@ class RandomApply(nn.Module):
 
 
 class RandomOrder(RandomTransforms):
-    """Apply all of the transforms in random order (drawn by Python's `random`)."""
+    """Apply all of the transforms in random order, drawn by Python's `random`.
+
+    Args:
+        transforms: the transforms.
+
+    Raises:
+        TypeError: `transforms` is not a sequence.
+
+    Example:
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomOrder([lambda x: x + 1, lambda x: x + 2])(0)
+        3
+    """
 
     def __call__(self, img: Any) -> Any:
         order = list(range(len(self.transforms)))
@@ -107,7 +155,20 @@ class RandomOrder(RandomTransforms):
 
 
 class RandomChoice(RandomTransforms):
-    """Apply one of the transforms (drawn by Python's `random`); `p` are their weights, equal by default."""
+    """Apply one of the transforms, drawn by Python's `random`.
+
+    Args:
+        transforms: the transforms to choose among.
+        p: their weights, which need not sum to 1; None for equal ones.
+
+    Raises:
+        TypeError: `transforms` or `p` is not a sequence.
+
+    Example:
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomChoice([abs, str], p=[1.0, 0.0])(-3)
+        3
+    """
 
     def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
         super().__init__(transforms)

@@ -15,7 +15,14 @@ __all__ = ["ConvertImageDtype", "LinearTransformation", "Normalize", "PILToTenso
 
 
 class ToTensor:
-    """A PIL image or an array of shape `(H, W, C)` as a tensor of shape `(C, H, W)`; 8-bit values from 0 to 1."""
+    """A PIL image or a NumPy array `(H, W, C)` as a tensor of shape `(C, H, W)`; 8-bit values become floats from 0 to 1.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flambeau_vision import transforms
+        >>> transforms.ToTensor()(Image.new("RGB", (2, 1), color=(255, 0, 51)))[2]
+        tensor([[0.2000, 0.2000]])
+    """
 
     def __call__(self, pic: Any) -> torch.Tensor:
         return F.to_tensor(pic)
@@ -25,7 +32,14 @@ class ToTensor:
 
 
 class PILToTensor:
-    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged."""
+    """A PIL image as a tensor of shape `(C, H, W)`, its values unchanged.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flambeau_vision import transforms
+        >>> transforms.PILToTensor()(Image.new("RGB", (2, 1), color=(255, 0, 51)))[2]
+        tensor([[51, 51]], dtype=torch.uint8)
+    """
 
     def __call__(self, pic: Any) -> torch.Tensor:
         return F.pil_to_tensor(pic)
@@ -35,7 +49,18 @@ class PILToTensor:
 
 
 class ToPILImage:
-    """A tensor of shape `(C, H, W)` or an array of shape `(H, W, C)` as a PIL image, in `mode` where given."""
+    """A tensor of shape `(C, H, W)` or a NumPy array `(H, W, C)` as a PIL image; floats are taken to go from 0 to 1.
+
+    Args:
+        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> image = transforms.ToPILImage()(torch.ones(3, 4, 5))
+        >>> image.mode, image.size
+        ('RGB', (5, 4))
+    """
 
     def __init__(self, mode: str | None = None) -> None:
         self.mode = mode
@@ -48,7 +73,17 @@ class ToPILImage:
 
 
 class ConvertImageDtype(nn.Module):
-    """Change the dtype of a tensor and scale its values: floats from 0 to 1, integers from 0 to their largest."""
+    """Change the dtype of a tensor and scale its values: floats go from 0 to 1, integers from 0 to their largest.
+
+    Args:
+        dtype: the dtype to convert to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.ConvertImageDtype(torch.uint8)(torch.tensor([0.0, 0.2, 1.0]))
+        tensor([  0,  51, 255], dtype=torch.uint8)
+    """
 
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()
@@ -59,11 +94,11 @@ class ConvertImageDtype(nn.Module):
 
 
 class Normalize(Transform):
-    """`(image - mean) / std`, channel by channel, on floating tensors.
+    """`(image - mean) / std`, channel by channel, on floating tensors of shape `(..., C, H, W)`.
 
     Args:
-        mean: one value per channel.
-        std: one value per channel.
+        mean: what to subtract, one value for each channel.
+        std: what to divide by then, one value for each channel, not 0.
         inplace: write into the image.
 
     Example:
@@ -90,10 +125,21 @@ class Normalize(Transform):
 
 
 class LinearTransformation(Transform):
-    """Flatten the image, subtract `mean_vector` and multiply by `transformation_matrix`: whitening, for example.
+    """Flatten the image, subtract a vector and multiply by a matrix: whitening, for example.
+
+    Args:
+        transformation_matrix: the matrix, of shape `(D, D)` with `D = C * H * W`.
+        mean_vector: the vector, of shape `(D,)`.
 
     Raises:
-        ValueError: if the matrix is not square or the sizes do not fit.
+        ValueError: the matrix is not square, or the sizes do not fit.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> whiten = transforms.LinearTransformation(2 * torch.eye(2), torch.tensor([1.0, 1.0]))
+        >>> whiten(torch.tensor([[[1.0, 3.0]]]))
+        tensor([[[0., 4.]]])
     """
 
     def __init__(self, transformation_matrix: torch.Tensor, mean_vector: torch.Tensor) -> None:

@@ -73,13 +73,25 @@ def _check_fill(fill: Any) -> Any:
 
 
 class Resize(Transform):
-    """Scale to `size`.
+    """Scale an image, a PIL image or a tensor of shape `(..., C, H, W)`.
 
     Args:
-        size: `(height, width)`, or the length of the shorter side.
-        interpolation: how pixels between pixels are found.
-        max_size: where only the shorter side is given, the longer side is at most this.
-        antialias: average over the pixels that shrink into one (tensors; PIL images always do).
+        size: `(height, width)`, or an int for the length of the shorter side, which keeps the ratio; None to make the longer
+            side `max_size` long.
+        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images others too.
+        max_size: where only the shorter side is given: the longer side becomes at most this long.
+        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+
+    Raises:
+        TypeError: `size` is no int or sequence.
+        ValueError: `size` has more than two numbers.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.Resize(10)(torch.rand(3, 20, 30)).shape
+        torch.Size([3, 10, 15])
     """
 
     def __init__(
@@ -110,7 +122,18 @@ class Resize(Transform):
 
 
 class Scale(Resize):
-    """The name of `Resize` in early versions."""
+    """The name of `Resize` in early versions; it warns of its age.
+
+    Args:
+        *args, **kwargs: those of `Resize`.
+
+    Example:
+        >>> import warnings
+        >>> from flambeau_vision import transforms
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     transforms.Scale(10).size
+        10
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -120,7 +143,18 @@ class Scale(Resize):
 
 
 class CenterCrop(Transform):
-    """Cut `size` (`(height, width)` or one number) out of the middle, padding with black where it is too small."""
+    """Cut out the middle; an image that is smaller is first padded with black.
+
+    Args:
+        size: `(height, width)`, or an int for both.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.CenterCrop(2)(torch.arange(16).reshape(1, 4, 4))
+        tensor([[[ 5,  6],
+                 [ 9, 10]]])
+    """
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
@@ -134,7 +168,24 @@ class CenterCrop(Transform):
 
 
 class Pad(Transform):
-    """Add a border; arguments as for `flambeau_vision.transforms.functional.pad`."""
+    """Add a border.
+
+    Args:
+        padding: pixels on each side: an int for all, `(left and right, top and bottom)`, or `(left, top, right, bottom)`.
+        fill: the value of a constant border, a number or one for each channel.
+        padding_mode: `"constant"`; `"edge"` repeats the last pixel; `"reflect"` mirrors without the last pixel;
+            `"symmetric"` mirrors with it.
+
+    Raises:
+        TypeError: `padding` or `fill` is no number or sequence.
+        ValueError: `padding` has another length, or the mode is unknown.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.Pad([2, 0])(torch.tensor([[[1, 2, 3]]]))
+        tensor([[[0, 0, 1, 2, 3, 0, 0]]])
+    """
 
     def __init__(
         self, padding: int | Sequence[int], fill: float | Sequence[float] = 0, padding_mode: str = "constant"
@@ -162,14 +213,25 @@ class Pad(Transform):
 
 
 class RandomCrop(Transform):
-    """Cut `size` out of a random place.
+    """Cut out a rectangle at a random place.
 
     Args:
-        size: `(height, width)`, or one number for both.
-        padding: a border to add first, as for `Pad`.
-        pad_if_needed: pad an image that is smaller than `size`, instead of raising an error.
-        fill: the value of the border, or one per channel.
-        padding_mode: as for `Pad`.
+        size: `(height, width)`, or an int for both.
+        padding: a border to add first, in pixels: an int for all sides, `(left and right, top and bottom)`, or
+            `(left, top, right, bottom)`; None for none.
+        pad_if_needed: pad an image that is smaller than `size`; otherwise that is an error.
+        fill: the value of a constant border, a number or one for each channel.
+        padding_mode: `"constant"`; `"edge"` repeats the last pixel; `"reflect"` mirrors without the last pixel;
+            `"symmetric"` mirrors with it.
+
+    Raises:
+        ValueError: from calls, if the image is smaller than `size`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomCrop(32, padding=4)(torch.rand(3, 32, 32)).shape
+        torch.Size([3, 32, 32])
     """
 
     def __init__(
@@ -235,14 +297,26 @@ class RandomCrop(Transform):
 
 
 class RandomResizedCrop(Transform):
-    """Cut out a rectangle of random size and shape, and scale it to `size`: the usual way to train on ImageNet.
+    """Cut out a rectangle of random size and shape at a random place, and scale it: the usual way to train on ImageNet.
+
+    Szegedy et al., [Going Deeper with Convolutions](https://arxiv.org/abs/1409.4842), 2014.
 
     Args:
-        size: `(height, width)`, or one number for both.
-        scale: range of the area, as a share of the image.
-        ratio: range of width divided by height.
-        interpolation: how pixels between pixels are found.
-        antialias: as for `Resize`.
+        size: the size to scale to, `(height, width)`, or an int for both.
+        scale: smallest and largest area of the rectangle, as shares of the image.
+        ratio: smallest and largest width divided by height.
+        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images others too.
+        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+
+    Raises:
+        TypeError: `scale` or `ratio` is no sequence.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomResizedCrop(16)(torch.rand(3, 20, 30)).shape
+        torch.Size([3, 16, 16])
     """
 
     def __init__(
@@ -301,7 +375,18 @@ class RandomResizedCrop(Transform):
 
 
 class RandomSizedCrop(RandomResizedCrop):
-    """The name of `RandomResizedCrop` in early versions."""
+    """The name of `RandomResizedCrop` in early versions; it warns of its age.
+
+    Args:
+        *args, **kwargs: those of `RandomResizedCrop`.
+
+    Example:
+        >>> import warnings
+        >>> from flambeau_vision import transforms
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     transforms.RandomSizedCrop(16).size
+        (16, 16)
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -312,7 +397,20 @@ class RandomSizedCrop(RandomResizedCrop):
 
 
 class FiveCrop(Transform):
-    """The four corners and the middle, as a tuple of five images."""
+    """The four corners and the middle, as a tuple of five images: top left, top right, bottom left, bottom right, centre.
+
+    Args:
+        size: `(height, width)`, or an int for both.
+
+    Raises:
+        ValueError: from calls, if the image is smaller than `size`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> [part.item() for part in transforms.FiveCrop(1)(torch.arange(9).reshape(1, 3, 3))]
+        [0, 2, 6, 8, 4]
+    """
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
@@ -326,7 +424,21 @@ class FiveCrop(Transform):
 
 
 class TenCrop(Transform):
-    """`FiveCrop` of the image and of its mirror image, as a tuple of ten images."""
+    """`FiveCrop` of the image and then of its mirror image, as a tuple of ten images.
+
+    Args:
+        size: `(height, width)`, or an int for both.
+        vertical_flip: swap top and bottom for the mirror image, not left and right.
+
+    Raises:
+        ValueError: from calls, if the image is smaller than `size`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> [part.item() for part in transforms.TenCrop(1)(torch.arange(9).reshape(1, 3, 3))]
+        [0, 2, 6, 8, 4, 2, 0, 8, 6, 4]
+    """
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         super().__init__()
@@ -341,14 +453,34 @@ class TenCrop(Transform):
 
 
 class RandomHorizontalFlip(MaybeTransform):
-    """Swap left and right with probability `p`."""
+    """Swap left and right at random.
+
+    Args:
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomHorizontalFlip(p=1.0)(torch.tensor([[[1, 2, 3]]]))
+        tensor([[[3, 2, 1]]])
+    """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.hflip(inpt)
 
 
 class RandomVerticalFlip(MaybeTransform):
-    """Swap top and bottom with probability `p`."""
+    """Swap top and bottom at random.
+
+    Args:
+        p: the probability with which it happens, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomVerticalFlip(p=1.0)(torch.tensor([[[1], [2]]])).flatten()
+        tensor([2, 1])
+    """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.vflip(inpt)
@@ -358,11 +490,21 @@ class RandomRotation(Transform):
     """Turn by a random angle.
 
     Args:
-        degrees: the range, or a number for `(-degrees, degrees)`.
-        interpolation: how pixels between pixels are found.
+        degrees: smallest and largest angle, counter-clockwise, or a number for `(-degrees, degrees)`.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
         expand: enlarge the canvas so that the whole turned image fits.
-        center: `(x, y)`; the middle of the image by default.
-        fill: the value outside the image, or one per channel.
+        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
+        fill: the value of what lies outside the image, a number or one for each channel.
+
+    Raises:
+        ValueError: `degrees` is one negative number, or not two.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomRotation((90, 90))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+        tensor([[[2., 4.],
+                 [1., 3.]]])
     """
 
     def __init__(
@@ -400,16 +542,26 @@ class RandomRotation(Transform):
 
 
 class RandomAffine(Transform):
-    """Turn, shift, scale and shear at random.
+    """Turn, shift, scale and shear at random, about the centre.
 
     Args:
-        degrees: range of the angle, or a number for `(-degrees, degrees)`.
-        translate: largest shift to each side and up or down, as shares of the width and height.
-        scale: range of the factor.
-        shear: range of the angle along x; with four numbers also along y; or a number for `(-shear, shear)`.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
-        center: `(x, y)`; the middle of the image by default.
+        degrees: smallest and largest angle, clockwise, or a number for `(-degrees, degrees)`; 0 for no turn.
+        translate: largest shift to each side and up or down, as shares of the width and height; None for none.
+        scale: smallest and largest factor; None for none.
+        shear: smallest and largest angle along x, in degrees; with four numbers also along y; a number for
+            `(-shear, shear)` along x; None for none.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel.
+        center: `(x, y)` in pixels from the upper left corner; None for the middle of the image.
+
+    Raises:
+        ValueError: a range is of another length, a share not from 0 to 1, or a factor not positive.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomAffine(10, translate=(0.1, 0.1), scale=(0.9, 1.1))(torch.rand(3, 8, 8)).shape
+        torch.Size([3, 8, 8])
     """
 
     def __init__(
@@ -476,13 +628,19 @@ class RandomAffine(Transform):
 
 
 class RandomPerspective(MaybeTransform):
-    """Tilt at random, with probability `p`.
+    """Tilt at random: the corners move inwards.
 
     Args:
-        distortion_scale: how far corners move, from 0 to 1 (half of the image).
-        p: probability.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
+        distortion_scale: how far corners move at most, from 0 to 1 for half of the image.
+        p: the probability with which it happens, from 0 to 1.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.RandomPerspective(distortion_scale=0.3, p=1.0)(torch.rand(3, 8, 8)).shape
+        torch.Size([3, 8, 8])
     """
 
     def __init__(
@@ -529,10 +687,20 @@ class ElasticTransform(Transform):
     """Move every pixel a little, neighbours together, as if the image were drawn on rubber.
 
     Args:
-        alpha: strength along x and y, or one number for both.
-        sigma: smoothness along x and y, or one number for both.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
+        alpha: strength along x and y, or one number for both: pixels move by up to half as many pixels, before smoothing.
+        sigma: smoothness: the standard deviation along x and y, in pixels, of the blur of the moves, or one number for both.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel.
+
+    Raises:
+        TypeError: `alpha` or `sigma` is no number or sequence.
+        ValueError: one has more than two numbers.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> transforms.ElasticTransform(alpha=5.0, sigma=2.0)(torch.rand(3, 24, 24)).shape
+        torch.Size([3, 24, 24])
     """
 
     def __init__(

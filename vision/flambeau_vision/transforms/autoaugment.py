@@ -22,7 +22,13 @@ _NEAREST = InterpolationMode.NEAREST
 
 
 class AutoAugmentPolicy(Enum):
-    """What data the policy was learned on."""
+    """What data the policy of `AutoAugment` was learned on.
+
+    Example:
+        >>> from flambeau_vision.transforms import AutoAugmentPolicy
+        >>> [policy.value for policy in AutoAugmentPolicy]
+        ['imagenet', 'cifar10', 'svhn']
+    """
 
     IMAGENET = "imagenet"
     CIFAR10 = "cifar10"
@@ -239,12 +245,22 @@ class _Augment(Transform):
 
 
 class AutoAugment(_Augment):
-    """One of 25 learned pairs of operations: [AutoAugment](https://arxiv.org/abs/1805.09501).
+    """One of 25 learned pairs of operations, drawn anew for each image; for PIL images and uint8 tensors.
+
+    Cubuk, Zoph, Mané, Vasudevan and Le, [AutoAugment: Learning Augmentation Policies from
+    Data](https://arxiv.org/abs/1805.09501), 2018.
 
     Args:
         policy: what data the pairs were learned on.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
+        >>> transforms.AutoAugment(transforms.AutoAugmentPolicy.CIFAR10)(image).shape
+        torch.Size([3, 16, 16])
     """
 
     def __init__(
@@ -281,14 +297,24 @@ class AutoAugment(_Augment):
 
 
 class RandAugment(_Augment):
-    """Random operations, all of one strength: [RandAugment](https://arxiv.org/abs/1909.13719).
+    """Random operations, all of one strength; for PIL images and uint8 tensors.
+
+    Cubuk, Zoph, Shlens and Le, [RandAugment: Practical automated data augmentation with a reduced search
+    space](https://arxiv.org/abs/1909.13719), 2019.
 
     Args:
-        num_ops: how many operations.
-        magnitude: index of their strength.
+        num_ops: how many operations to apply, one after the other.
+        magnitude: their strength, from 0 to `num_magnitude_bins - 1`.
         num_magnitude_bins: how many strengths there are.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
+        >>> transforms.RandAugment(num_ops=2, magnitude=9)(image).shape
+        torch.Size([3, 16, 16])
     """
 
     def __init__(
@@ -319,12 +345,22 @@ class RandAugment(_Augment):
 
 
 class TrivialAugmentWide(_Augment):
-    """One random operation of random strength: [TrivialAugment](https://arxiv.org/abs/2103.10158).
+    """One random operation of random strength: nothing to tune; for PIL images and uint8 tensors.
+
+    Müller and Hutter, [TrivialAugment: Tuning-free Yet State-of-the-Art Data
+    Augmentation](https://arxiv.org/abs/2103.10158), 2021.
 
     Args:
         num_magnitude_bins: how many strengths there are.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
+        >>> transforms.TrivialAugmentWide()(image).shape
+        torch.Size([3, 16, 16])
     """
 
     def __init__(
@@ -358,16 +394,29 @@ class TrivialAugmentWide(_Augment):
 
 
 class AugMix(_Augment):
-    """A random mixture of the image with several chains of operations: [AugMix](https://arxiv.org/abs/1912.02781).
+    """A random mixture of the image with several chains of operations; for PIL images and uint8 tensors.
+
+    Hendrycks et al., [AugMix: A Simple Data Processing Method to Improve Robustness and
+    Uncertainty](https://arxiv.org/abs/1912.02781), 2019.
 
     Args:
-        severity: the largest strength, from 1 to 10.
-        mixture_width: how many chains.
-        chain_depth: operations in a chain; random from 1 to 3 if not positive.
-        alpha: parameter of the distributions of the weights.
+        severity: the largest strength of the operations, from 1 to 10.
+        mixture_width: how many chains there are.
+        chain_depth: how many operations a chain has; not positive for 1 to 3 at random.
+        alpha: parameter of the Dirichlet distributions of the weights, positive: large ones make them alike.
         all_ops: also change brightness, colour, contrast and sharpness.
-        interpolation: how pixels between pixels are found.
-        fill: the value outside the image, or one per channel.
+        interpolation: how values between pixels are found: `InterpolationMode.NEAREST`, `BILINEAR` or `BICUBIC`.
+        fill: the value of what lies outside the image, a number or one for each channel; None for black.
+
+    Raises:
+        ValueError: `severity` is out of range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import transforms
+        >>> image = torch.randint(0, 256, (3, 16, 16), dtype=torch.uint8)
+        >>> transforms.AugMix(severity=3)(image).shape
+        torch.Size([3, 16, 16])
     """
 
     def __init__(

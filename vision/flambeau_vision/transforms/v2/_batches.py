@@ -56,12 +56,29 @@ class _MixBatch(Transform):
 
 
 class MixUp(_MixBatch):
-    """Average each sample of a batch with the one before it: [mixup](https://arxiv.org/abs/1710.09412).
+    """Average each sample of a batch with the one before it, images and labels alike.
+
+    Zhang, Cisse, Dauphin and Lopez-Paz, [mixup: Beyond Empirical Risk Minimization](https://arxiv.org/abs/1710.09412), 2017.
 
     Args:
-        alpha: parameter of the distribution of the weights.
-        num_classes: needed where labels are class numbers.
-        labels_getter: a function from the sample to its labels; found by name by default.
+        alpha: the weights are drawn from `Beta(alpha, alpha)`: near 0 and 1 for small ones, near 0.5 for large ones.
+        num_classes: the number of classes; needed where labels are class numbers.
+        labels_getter: a function from the sample to its labels; `"default"` finds them: the second part of a tuple, or the
+            first value whose key contains "label".
+
+    Shape:
+        - Input: images `(B, C, H, W)` and labels, class numbers `(B,)` or weights of classes `(B, num_classes)`.
+        - Output: images of the same shape, and weights of classes `(B, num_classes)`.
+
+    Raises:
+        ValueError: from calls, if there is no batch of images, or `num_classes` or the labels cannot be found.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> images, labels = v2.MixUp(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
+        >>> images.shape, labels.shape, labels.sum(1)
+        (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]), tensor([1., 1., 1., 1.]))
     """
 
     def make_mix(self, share: float, height: int, width: int) -> dict[str, Any]:
@@ -73,9 +90,29 @@ class MixUp(_MixBatch):
 
 
 class CutMix(_MixBatch):
-    """Paste a rectangle of the sample before into each sample of a batch.
+    """Paste a rectangle of the sample before into each sample of a batch, and mix the labels by the area.
 
-    From [CutMix](https://arxiv.org/abs/1905.04899); arguments as for `MixUp`.
+    Yun et al., [CutMix: Regularization Strategy to Train Strong Classifiers](https://arxiv.org/abs/1905.04899), 2019.
+
+    Args:
+        alpha: the area that is kept is drawn from `Beta(alpha, alpha)`, as a share.
+        num_classes: the number of classes; needed where labels are class numbers.
+        labels_getter: a function from the sample to its labels; `"default"` finds them: the second part of a tuple, or the
+            first value whose key contains "label".
+
+    Shape:
+        - Input: images `(B, C, H, W)` and labels, class numbers `(B,)` or weights of classes `(B, num_classes)`.
+        - Output: images of the same shape, and weights of classes `(B, num_classes)`.
+
+    Raises:
+        ValueError: from calls, if there is no batch of images, or `num_classes` or the labels cannot be found.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> images, labels = v2.CutMix(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
+        >>> images.shape, labels.shape
+        (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]))
     """
 
     def make_mix(self, share: float, height: int, width: int) -> dict[str, Any]:

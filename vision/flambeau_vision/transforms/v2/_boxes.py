@@ -23,14 +23,34 @@ _BOXES = tv_tensors.BoundingBoxes
 
 
 class ClampBoundingBoxes(Transform):
-    """Boxes cut off at the border of the canvas."""
+    """Cut boxes off at the border of their canvas.
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> boxes = tv_tensors.BoundingBoxes([[-2, 1, 15, 4]], format="XYXY", canvas_size=(4, 10))
+        >>> v2.ClampBoundingBoxes()(boxes).tolist()
+        [[0, 1, 10, 4]]
+    """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return F.clamp_bounding_boxes(inpt) if isinstance(inpt, _BOXES) else inpt
 
 
 class ConvertBoundingBoxFormat(Transform):
-    """Boxes in another format."""
+    """Convert boxes to another format.
+
+    Args:
+        format: the format, a `BoundingBoxFormat` or its name: `"XYXY"` (left, top, right, bottom), `"XYWH"` (left, top,
+            width, height) or `"CXCYWH"` (centre x, centre y, width, height).
+
+    Example:
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> boxes = tv_tensors.BoundingBoxes([[2, 1, 5, 3]], format="XYXY", canvas_size=(4, 10))
+        >>> v2.ConvertBoundingBoxFormat("XYWH")(boxes).tolist()
+        [[2, 1, 3, 2]]
+    """
 
     def __init__(self, format: str | tv_tensors.BoundingBoxFormat) -> None:
         super().__init__()
@@ -43,17 +63,31 @@ class ConvertBoundingBoxFormat(Transform):
 
 
 class RandomIoUCrop(Transform):
-    """Cut out a random rectangle that overlaps some box enough: as for [SSD](https://arxiv.org/abs/1512.02325).
+    """Cut out a random rectangle that overlaps some box enough.
 
-    Boxes whose centre is cut off become empty; follow with `SanitizeBoundingBoxes`.
+    Boxes whose centre is cut off become empty; follow with `SanitizeBoundingBoxes`. Liu et al., [SSD: Single Shot MultiBox
+    Detector](https://arxiv.org/abs/1512.02325), 2015.
 
     Args:
-        min_scale: smallest side, as a share of the image.
-        max_scale: largest side.
-        min_aspect_ratio: smallest width divided by height.
-        max_aspect_ratio: largest.
-        sampler_options: overlaps to choose from; 1 or more means no crop.
-        trials: tries before another overlap is drawn.
+        min_scale: the smallest side of the rectangle, as a share of the image's.
+        max_scale: the largest side.
+        min_aspect_ratio: the smallest width divided by height.
+        max_aspect_ratio: the largest width divided by height.
+        sampler_options: the least IoU with some box is drawn from these; 1 or more means no crop. None for 0, 0.1, 0.3,
+            0.5, 0.7, 0.9 and 1.
+        trials: how many rectangles are tried before another overlap is drawn.
+
+    Raises:
+        TypeError: from calls, if the sample has no boxes.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> boxes = tv_tensors.BoundingBoxes([[2, 1, 20, 14]], format="XYXY", canvas_size=(16, 32))
+        >>> image, boxes = v2.RandomIoUCrop()(torch.rand(3, 16, 32), boxes)
+        >>> tuple(image.shape[-2:]) == boxes.canvas_size
+        True
     """
 
     def __init__(
@@ -118,10 +152,22 @@ class SanitizeBoundingBoxes(Transform):
     """Drop boxes that are too small or stick out of the canvas, and the labels and masks that belong to them.
 
     Args:
-        min_size: the smallest width and height.
-        min_area: the smallest area.
-        labels_getter: a function from the sample to its labels (or a tuple of tensors to treat like labels); by default
-            the value whose key contains "label" in a dict of the sample; None for no labels.
+        min_size: the least width and height, in pixels.
+        min_area: the least area, in square pixels.
+        labels_getter: a function from the sample to its labels (or a tuple of tensors to treat like labels); `"default"`
+            for the second part of a tuple, or the first value whose key contains "label"; None for no labels.
+
+    Raises:
+        ValueError: from calls, if the labels cannot be found.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> boxes = tv_tensors.BoundingBoxes([[2, 1, 5, 3], [4, 1, 4, 3]], format="XYXY", canvas_size=(4, 10))
+        >>> sample = v2.SanitizeBoundingBoxes()({"boxes": boxes, "labels": torch.tensor([7, 8])})
+        >>> sample["boxes"].tolist(), sample["labels"]
+        ([[2, 1, 5, 3]], tensor([7]))
     """
 
     def __init__(

@@ -32,14 +32,45 @@ class _Container(nn.Module):
 
 
 class Compose(_Container):
-    """Apply one transform after the other."""
+    """Apply one transform after the other.
+
+    Args:
+        transforms: the transforms, or any functions of a sample, in order.
+
+    Raises:
+        TypeError: `transforms` is not a sequence.
+        ValueError: it is empty.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> transform = v2.Compose([v2.CenterCrop(8), v2.ToDtype(torch.float32, scale=True)])
+        >>> image, label = transform(torch.zeros(3, 16, 16, dtype=torch.uint8), 7)
+        >>> image.shape, image.dtype, label
+        (torch.Size([3, 8, 8]), torch.float32, 7)
+    """
 
     def forward(self, *inputs: Any) -> Any:
         return _apply_in_turn(self.transforms, inputs)
 
 
 class RandomApply(_Container):
-    """Apply all of the transforms with probability `p`, or none."""
+    """Apply all of the transforms, or none, at random.
+
+    Args:
+        transforms: the transforms, in order.
+        p: the probability of applying them, from 0 to 1.
+
+    Raises:
+        TypeError: `transforms` is not a sequence.
+        ValueError: it is empty, or `p` is out of range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.RandomApply([v2.CenterCrop(8)], p=1.0)(torch.rand(3, 16, 16)).shape
+        torch.Size([3, 8, 8])
+    """
 
     def __init__(self, transforms: Sequence[Callable], p: float = 0.5) -> None:
         super().__init__(transforms)
@@ -53,7 +84,22 @@ class RandomApply(_Container):
 
 
 class RandomChoice(_Container):
-    """Apply one of the transforms; `p` are their weights, equal by default."""
+    """Apply one of the transforms, drawn at random.
+
+    Args:
+        transforms: the transforms to choose among.
+        p: their weights, which need not sum to 1; None for equal ones.
+
+    Raises:
+        TypeError: `transforms` is not a sequence.
+        ValueError: it is empty, or there are not as many weights.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.RandomChoice([v2.CenterCrop(8), v2.CenterCrop(4)], p=[0.0, 1.0])(torch.rand(3, 16, 16)).shape
+        torch.Size([3, 4, 4])
+    """
 
     def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None) -> None:
         super().__init__(transforms)
@@ -69,7 +115,21 @@ class RandomChoice(_Container):
 
 
 class RandomOrder(_Container):
-    """Apply all of the transforms in random order."""
+    """Apply all of the transforms in random order.
+
+    Args:
+        transforms: the transforms.
+
+    Raises:
+        TypeError: `transforms` is not a sequence.
+        ValueError: it is empty.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.RandomOrder([v2.Grayscale(), v2.Resize(8)])(torch.rand(3, 16, 16)).shape
+        torch.Size([1, 8, 8])
+    """
 
     def forward(self, *inputs: Any) -> Any:
         order = torch.randperm(len(self.transforms)).tolist()

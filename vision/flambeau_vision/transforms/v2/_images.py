@@ -30,7 +30,23 @@ _BILINEAR = InterpolationMode.BILINEAR
 
 
 class GaussianNoise(Transform):
-    """Add normal noise to floating images; with `clip`, keep the values between 0 and 1."""
+    """Add normal noise to floating images.
+
+    Args:
+        mean: mean of the noise.
+        sigma: standard deviation of the noise, not negative.
+        clip: keep the values between 0 and 1.
+
+    Raises:
+        ValueError: from calls, if an image is not floating, or `sigma` is negative.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> noisy = v2.GaussianNoise(sigma=0.1)(torch.full((1, 64, 64), 0.5))
+        >>> 0.09 < noisy.std().item() < 0.11
+        True
+    """
 
     kinds = ()
 
@@ -48,7 +64,20 @@ class GaussianNoise(Transform):
 
 
 class JPEG(Transform):
-    """Compress images and restore them; `quality` from 1 to 100, or a range to draw it from."""
+    """Compress images as JPEG and restore them, for the traces that leaves; for PIL and uint8 images.
+
+    Args:
+        quality: of the compression, from 1 to 100, or a range `(low, high)` to draw it from.
+
+    Raises:
+        ValueError: `quality` is out of range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.JPEG(quality=50)(torch.zeros(3, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([3, 8, 8])
+    """
 
     kinds = ()
 
@@ -78,7 +107,14 @@ class JPEG(Transform):
 
 
 class RGB(Transform):
-    """Images in three channels."""
+    """Bring images to three channels: grey ones are repeated, an alpha channel is dropped.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.RGB()(torch.rand(1, 8, 8)).shape, v2.RGB()(torch.rand(4, 8, 8)).shape
+        (torch.Size([3, 8, 8]), torch.Size([3, 8, 8]))
+    """
 
     kinds = ()
 
@@ -89,7 +125,15 @@ class RGB(Transform):
 
 
 class RandomChannelPermutation(Transform):
-    """The channels of images in random order."""
+    """Bring the channels of images into random order.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> image = torch.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1)
+        >>> sorted(v2.RandomChannelPermutation()(image).flatten().tolist())
+        [1.0, 2.0, 3.0]
+    """
 
     kinds = ()
 
@@ -101,7 +145,23 @@ class RandomChannelPermutation(Transform):
 
 
 class RandomPhotometricDistort(Transform):
-    """Change brightness, contrast, saturation, hue and the order of channels, each with probability `p`: as for SSD."""
+    """Change brightness, contrast, saturation, hue and the order of channels of images, each at random.
+
+    Liu et al., [SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.
+
+    Args:
+        brightness: smallest and largest factor of the brightness.
+        contrast: smallest and largest factor of the contrast.
+        saturation: smallest and largest factor of the saturation.
+        hue: smallest and largest change of the hue, as shares of the circle of colours from -0.5 to 0.5.
+        p: the probability of each change, from 0 to 1.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.RandomPhotometricDistort()(torch.rand(3, 8, 8)).shape
+        torch.Size([3, 8, 8])
+    """
 
     kinds = ()
 
@@ -143,7 +203,22 @@ class RandomPhotometricDistort(Transform):
 
 
 class RandomResize(Transform):
-    """Scale the shorter side to a random length from `min_size` up to, but not including, `max_size`."""
+    """Scale the shorter side to a random length, which keeps the ratio.
+
+    Args:
+        min_size: the least length.
+        max_size: the length that is just not reached.
+        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images others too.
+        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> height, width = v2.RandomResize(8, 12)(torch.rand(3, 16, 32)).shape[-2:]
+        >>> 8 <= height < 12, width == 2 * height
+        (True, True)
+    """
 
     def __init__(
         self,
@@ -169,7 +244,21 @@ class RandomResize(Transform):
 
 
 class RandomShortestSize(Transform):
-    """Scale the shorter side to one of the lengths in `min_size`, the longer side to at most `max_size`."""
+    """Scale the shorter side to one of several lengths, which keeps the ratio.
+
+    Args:
+        min_size: the lengths to choose from, or one.
+        max_size: the longer side becomes at most this long; None for no limit.
+        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images others too.
+        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.RandomShortestSize([8, 8])(torch.rand(3, 16, 32)).shape
+        torch.Size([3, 8, 16])
+    """
 
     def __init__(
         self,
@@ -196,12 +285,24 @@ class RandomShortestSize(Transform):
 
 
 class RandomZoomOut(SampleTransform, MaybeTransform):
-    """Put the image at a random place of a larger canvas, with probability `p`.
+    """Put the image at a random place of a larger canvas, at random, so that objects become smaller.
+
+    Liu et al., [SSD: Single Shot MultiBox Detector](https://arxiv.org/abs/1512.02325), 2015.
 
     Args:
-        fill: the value of the canvas, one per channel, or a dict by type.
-        side_range: range of the factor by which the canvas is larger.
-        p: probability.
+        fill: the value of the canvas, a number or one for each channel, or a dict from type to such a value, with
+            `"others"` for the rest.
+        side_range: smallest and largest factor by which the canvas is larger, from 1 on.
+        p: the probability with which it happens, from 0 to 1.
+
+    Raises:
+        ValueError: `side_range` is out of range.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.RandomZoomOut(side_range=(2.0, 2.0), p=1.0)(torch.rand(3, 8, 8)).shape
+        torch.Size([3, 16, 16])
     """
 
     def __init__(self, fill: Any = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5) -> None:
@@ -225,7 +326,24 @@ class RandomZoomOut(SampleTransform, MaybeTransform):
 
 
 class ScaleJitter(Transform):
-    """Scale to fit `target_size`, times a random factor from `scale_range`."""
+    """Scale images, boxes and masks so that they fit a size, times a random factor.
+
+    Ghiasi et al., [Simple Copy-Paste is a Strong Data Augmentation Method for Instance
+    Segmentation](https://arxiv.org/abs/2012.07177), 2020.
+
+    Args:
+        target_size: the size to fit.
+        scale_range: smallest and largest factor.
+        interpolation: how values between pixels are found; tensors know `InterpolationMode.NEAREST`, `NEAREST_EXACT`,
+            `BILINEAR` and `BICUBIC`, PIL images others too.
+        antialias: average over the pixels that shrink into one, for tensors and `BILINEAR` or `BICUBIC`; PIL images always do.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.ScaleJitter((8, 8), scale_range=(2.0, 2.0))(torch.rand(3, 16, 32)).shape
+        torch.Size([3, 8, 16])
+    """
 
     def __init__(
         self,

@@ -108,4 +108,20 @@ class SampleTransform:
 
 
 class Transform(SampleTransform, _base.Transform):
-    """The base of transforms of one's own: define `transform(inpt, params)`, and `make_params(flat_inputs)`."""
+    """The base of transforms of one's own for whole samples: define `transform`, and `make_params` where chance has a part.
+
+    `make_params(flat_inputs)` draws the parameters once for a sample, `transform(inpt, params)` is called for each image,
+    box and mask in it. The rest of the sample is passed through.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> class RandomBrightness(v2.Transform):
+        ...     def make_params(self, flat_inputs):
+        ...         return {"factor": 0.5 + torch.rand(1).item()}
+        ...     def transform(self, inpt, params):
+        ...         return v2.functional.adjust_brightness(inpt, params["factor"])
+        >>> image, label = RandomBrightness()(torch.rand(3, 4, 4), 7)
+        >>> image.shape, label
+        (torch.Size([3, 4, 4]), 7)
+    """

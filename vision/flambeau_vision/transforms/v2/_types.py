@@ -24,14 +24,32 @@ __all__ = [
 
 
 class Identity(Transform):
-    """Everything as it is."""
+    """Everything as it is: for a place where a transform is expected.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.Identity()(torch.tensor([1.0]))
+        tensor([1.])
+    """
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         return inpt
 
 
 class Lambda(Transform):
-    """Apply a function of one's own to the inputs of the given types (all of them by default)."""
+    """Apply a function of one's own to the parts of a sample.
+
+    Args:
+        lambd: the function.
+        *types: the types of the parts to apply it to; none for all parts.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.Lambda(lambda part: 2 * part, torch.Tensor)(torch.tensor([1.0]), "label")
+        (tensor([2.]), 'label')
+    """
 
     def __init__(self, lambd: Callable, *types: type) -> None:
         super().__init__()
@@ -44,7 +62,14 @@ class Lambda(Transform):
 
 
 class PILToTensor(Transform):
-    """PIL images as plain tensors, their values unchanged."""
+    """PIL images as plain tensors of shape `(C, H, W)`, their values unchanged.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.PILToTensor()(Image.new("RGB", (2, 1), color=(255, 0, 51)))[2]
+        tensor([[51, 51]], dtype=torch.uint8)
+    """
 
     kinds = ()
 
@@ -53,12 +78,18 @@ class PILToTensor(Transform):
 
 
 class ToDtype(Transform):
-    """Change the dtype, and with `scale` the values of images.
+    """Change the dtype, and on request scale the values of images with it.
 
     Args:
-        dtype: the dtype of images and plain tensors; or a dict from type to dtype, with `"others"` for the rest and
-            None for no change.
-        scale: scale floats to 0 to 1, integers to 0 to their largest.
+        dtype: the dtype of images and plain tensors; or a dict from type to dtype, with `"others"` for the rest and None
+            for no change.
+        scale: scale images: floats go from 0 to 1, integers from 0 to their largest.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.ToDtype(torch.float32, scale=True)(torch.tensor([[[0, 51, 255]]], dtype=torch.uint8))
+        tensor([[[0.0000, 0.2000, 1.0000]]])
     """
 
     def __init__(self, dtype: torch.dtype | dict[Any, torch.dtype | None], scale: bool = False) -> None:
@@ -86,7 +117,15 @@ def _is_array(value: Any) -> bool:
 
 
 class ToImage(Transform):
-    """PIL images, arrays and plain tensors as `flambeau_vision.tv_tensors.Image`, their values unchanged."""
+    """PIL images, NumPy arrays `(H, W, C)` and plain tensors as `flambeau_vision.tv_tensors.Image`, their values unchanged.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flambeau_vision.transforms import v2
+        >>> image = v2.ToImage()(Image.new("RGB", (2, 1)))
+        >>> type(image).__name__, image.shape, image.dtype
+        ('Image', torch.Size([3, 1, 2]), torch.uint8)
+    """
 
     kinds = ()
 
@@ -100,7 +139,18 @@ class ToImage(Transform):
 
 
 class ToPILImage(Transform):
-    """Image tensors as PIL images, in `mode` where given."""
+    """Image tensors of shape `(C, H, W)` as PIL images; floats are taken to go from 0 to 1.
+
+    Args:
+        mode: the mode of the PIL image, such as `"RGB"` or `"CMYK"`; None for what the channels and the dtype suggest.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms import v2
+        >>> image = v2.ToPILImage()(torch.ones(3, 4, 5))
+        >>> image.mode, image.size
+        ('RGB', (5, 4))
+    """
 
     kinds = ()
 
@@ -116,7 +166,15 @@ class ToPILImage(Transform):
 
 
 class ToPureTensor(Transform):
-    """Tensors with a meaning as plain tensors."""
+    """Images, boxes and masks with types of their own as plain tensors, at the end of a chain of transforms.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import tv_tensors
+        >>> from flambeau_vision.transforms import v2
+        >>> type(v2.ToPureTensor()(tv_tensors.Image(torch.rand(3, 4, 4)))).__name__
+        'Tensor'
+    """
 
     def forward(self, *inputs: Any) -> Any:
         sample = inputs if len(inputs) > 1 else inputs[0]
@@ -126,7 +184,16 @@ class ToPureTensor(Transform):
 
 
 class ToTensor(Transform):
-    """PIL images as plain floating tensors with values from 0 to 1, as the first version had it."""
+    """PIL images as plain floating tensors with values from 0 to 1, as the first version had it.
+
+    `ToImage` and `ToDtype(torch.float32, scale=True)` do it for whole samples.
+
+    Example:
+        >>> from PIL import Image
+        >>> from flambeau_vision.transforms import v2
+        >>> v2.ToTensor()(Image.new("RGB", (2, 1), color=(255, 0, 51)))[2]
+        tensor([[0.2000, 0.2000]])
+    """
 
     kinds = ()
 

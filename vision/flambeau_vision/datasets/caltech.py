@@ -48,12 +48,30 @@ class _Caltech(VisionDataset):
 class Caltech101(_Caltech):
     """[Caltech 101](https://data.caltech.edu/records/20086): 8,677 images in 101 categories.
 
+    Fei-Fei, Fergus and Perona, "Learning generative visual models from few training examples", 2004.
+
     Args:
         root: the folder that holds `caltech101`.
         target_type: `category` (an integer) or `annotation` (the outline, read by SciPy), or a list of both.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         download: fetch the archives into `root` where they are missing.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `target_type` is unknown.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     (folder := Path(root, "caltech101/101_ObjectCategories/ant")).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(folder / "image_0001.jpg")
+        ...     ants = datasets.Caltech101(root)
+        ...     ants.categories, ants[0][0].size, ants[0][1]
+        (['ant'], (6, 4), 0)
     """
 
     images_folder = "101_ObjectCategories"
@@ -110,11 +128,28 @@ class Caltech101(_Caltech):
 class Caltech256(_Caltech):
     """[Caltech 256](https://data.caltech.edu/records/20087): 30,607 images in 257 categories.
 
+    Griffin, Holub and Perona, "Caltech-256 object category dataset", 2007.
+
     Args:
         root: the folder that holds `caltech256`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: fetch the archive into `root` where it is missing.
+
+    Raises:
+        RuntimeError: the files are missing.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     (folder := Path(root, "caltech256/256_ObjectCategories/001.ak47")).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(folder / "001_0001.jpg")
+        ...     things = datasets.Caltech256(root)
+        ...     things.categories, things[0][0].size, things[0][1]
+        (['001.ak47'], (6, 4), 0)
     """
 
     images_folder = "256_ObjectCategories"

@@ -18,6 +18,8 @@ __all__ = ["CelebA"]
 class CelebA(VisionDataset):
     """[CelebA](http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html): 202,599 faces with attributes.
 
+    Liu, Luo, Wang and Tang, [Deep Learning Face Attributes in the Wild](https://arxiv.org/abs/1411.7766), 2014.
+
     Args:
         root: the folder that holds `celeba`.
         split: `train`, `valid`, `test` or `all`.
@@ -26,6 +28,17 @@ class CelebA(VisionDataset):
         transform: a function of the image (a PIL image).
         target_transform: a function of the target.
         download: fetch the files into `root` where they are missing.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+        ValueError: `split` or `target_type` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.CelebA("data", split="valid")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     base_folder = "celeba"

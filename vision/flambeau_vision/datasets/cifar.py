@@ -20,6 +20,8 @@ class CIFAR10(VisionDataset):
     The published Python pickles are read by an unpickler that knows nothing but NumPy arrays and plain containers:
     no code from the files can run.
 
+    Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009.
+
     Args:
         root: the folder that holds `cifar-10-batches-py`.
         train: the 50,000 training images, or the 10,000 test images.
@@ -33,7 +35,15 @@ class CIFAR10(VisionDataset):
         classes: the names of the classes.
 
     Raises:
-        RuntimeError: if the files are missing or their checksums are wrong.
+        RuntimeError: files are missing, or their checksums are wrong.
+
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.CIFAR10("data", train=False)
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     base_folder = "cifar-10-batches-py"
@@ -107,7 +117,30 @@ class CIFAR10(VisionDataset):
 class CIFAR100(CIFAR10):
     """[CIFAR-100](https://www.cs.toronto.edu/~kriz/cifar.html): 60,000 photographs of 32 x 32 pixels in 100 classes.
 
-    Used as `CIFAR10`; the files are in `cifar-100-python`, the targets are the fine labels.
+    The targets are the fine labels. As with `CIFAR10`, no code from the files can run. Krizhevsky, "Learning Multiple
+    Layers of Features from Tiny Images", 2009.
+
+    Args:
+        root: the folder that holds `cifar-100-python`.
+        train: the 50,000 training images, or the 10,000 test images.
+        transform: a function of the image (a PIL image in mode `RGB`).
+        target_transform: a function of the target (an integer).
+        download: fetch and unpack the archive into `root` where it is missing.
+
+    Attributes:
+        data: `uint8` array of shape `(N, 32, 32, 3)`.
+        targets: list of integers.
+        classes: the names of the classes.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.CIFAR100("data", train=False)
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     base_folder = "cifar-100-python"

@@ -57,6 +57,8 @@ class CocoIndex:
 class CocoDetection(VisionDataset):
     """[COCO](https://cocodataset.org/#detection-2016): images with a list of annotations each.
 
+    Lin et al., [Microsoft COCO: Common Objects in Context](https://arxiv.org/abs/1405.0312), 2014.
+
     Args:
         root: the folder of the images.
         annFile: the annotation file.
@@ -67,6 +69,22 @@ class CocoDetection(VisionDataset):
     Attributes:
         ids: the numbers of the images, sorted.
         coco: the annotation file, as a `CocoIndex`.
+
+    Example:
+        >>> import json
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     Image.new("RGB", (6, 4)).save(Path(root, "a.jpg"))
+        ...     content = {"images": [{"id": 1, "file_name": "a.jpg"}], "categories": []}
+        ...     content["annotations"] = [{"id": 7, "image_id": 1, "bbox": [1, 2, 3, 1]}]
+        ...     _ = Path(root, "annotations.json").write_text(json.dumps(content))
+        ...     coco = datasets.CocoDetection(root, Path(root, "annotations.json"))
+        ...     image, target = coco[0]
+        ...     image.size, target
+        ((6, 4), [{'id': 7, 'image_id': 1, 'bbox': [1, 2, 3, 1]}])
     """
 
     def __init__(
@@ -96,7 +114,30 @@ class CocoDetection(VisionDataset):
 class CocoCaptions(CocoDetection):
     """[COCO captions](https://cocodataset.org/#captions-2015): images with a list of captions each.
 
-    Arguments as for `CocoDetection`.
+    Chen et al., [Microsoft COCO Captions: Data Collection and Evaluation Server](https://arxiv.org/abs/1504.00325), 2015.
+
+    Args:
+        root: the folder of the images.
+        annFile: the annotation file.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (a list of strings).
+        transforms: a function of both.
+
+    Example:
+        >>> import json
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     Image.new("RGB", (6, 4)).save(Path(root, "a.jpg"))
+        ...     content = {"images": [{"id": 1, "file_name": "a.jpg"}], "categories": []}
+        ...     content["annotations"] = [{"id": 7, "image_id": 1, "caption": "A dog."}]
+        ...     _ = Path(root, "annotations.json").write_text(json.dumps(content))
+        ...     coco = datasets.CocoCaptions(root, Path(root, "annotations.json"))
+        ...     image, target = coco[0]
+        ...     image.size, target
+        ((6, 4), ['A dog.'])
     """
 
     def _load_target(self, id: int) -> list[str]:

@@ -14,7 +14,9 @@ __all__ = ["DTD"]
 
 
 class DTD(VisionDataset):
-    """[Describable Textures](https://www.robots.ox.ac.uk/~vgg/data/dtd/): 5,640 images in 47 classes.
+    r"""[Describable Textures](https://www.robots.ox.ac.uk/~vgg/data/dtd/): 5,640 images in 47 classes.
+
+    Cimpoi, Maji, Kokkinos, Mohamed and Vedaldi, [Describing Textures in the Wild](https://arxiv.org/abs/1311.3618), 2013.
 
     Args:
         root: the folder that holds `dtd`.
@@ -24,6 +26,24 @@ class DTD(VisionDataset):
         target_transform: a function of the target (an integer).
         download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `split` or `partition` is unknown.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     (folder := Path(root, "dtd/dtd/images/banded")).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(folder / "b.jpg")
+        ...     Path(root, "dtd/dtd/labels").mkdir()
+        ...     _ = Path(root, "dtd/dtd/labels/val1.txt").write_text("banded/b.jpg\n")
+        ...     textures = datasets.DTD(root, split="val")
+        ...     textures.classes, textures[0][0].size, textures[0][1]
+        (['banded'], (6, 4), 0)
     """
 
     _URL = "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz"

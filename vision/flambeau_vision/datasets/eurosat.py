@@ -15,12 +15,30 @@ __all__ = ["EuroSAT"]
 class EuroSAT(ImageFolder):
     """[EuroSAT](https://github.com/phelber/eurosat): 27,000 satellite images of land in 10 kinds of use.
 
+    Helber, Bischke, Dengel and Borth, [EuroSAT: A Novel Dataset and Deep Learning Benchmark for Land Use and Land Cover
+    Classification](https://arxiv.org/abs/1709.00029), 2017.
+
     Args:
         root: the folder that holds `eurosat`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file.
+
+    Raises:
+        RuntimeError: the files are missing.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     (folder := Path(root, "eurosat/2750/Forest")).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(folder / "1.jpg")
+        ...     land = datasets.EuroSAT(root)
+        ...     land.classes, land[0][0].size, land[0][1]
+        (['Forest'], (6, 4), 0)
     """
 
     _URL = (

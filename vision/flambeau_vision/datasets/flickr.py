@@ -71,12 +71,27 @@ class _Flickr(VisionDataset):
 class Flickr8k(_Flickr):
     """[Flickr8k](http://hockenmaier.cs.illinois.edu/8k-pictures.html): 8,000 photographs with five captions each.
 
+    Hodosh, Young and Hockenmaier, "Framing Image Description as a Ranking Task", 2013.
+
     Args:
         root: the folder of the photographs.
         ann_file: the HTML page of the captions.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a list of captions).
         loader: a function that reads a file.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     Image.new("RGB", (6, 4)).save(Path(root, "12_ab.jpg"))
+        ...     row = "<a>http://flickr/12/</a><ul><li>A dog.</li><li>An animal.</li></ul>"
+        ...     _ = Path(root, "captions.html").write_text(f"<table>{row}</table>")
+        ...     photos = datasets.Flickr8k(root, Path(root, "captions.html"))
+        ...     photos[0][0].size, photos[0][1]
+        ((6, 4), ['A dog.', 'An animal.'])
     """
 
     def _read_annotations(self) -> dict[str, list[str]]:
@@ -86,9 +101,28 @@ class Flickr8k(_Flickr):
 
 
 class Flickr30k(_Flickr):
-    """[Flickr30k](https://shannon.cs.illinois.edu/DenotationGraph/): 31,783 photographs with five captions each.
+    r"""[Flickr30k](https://shannon.cs.illinois.edu/DenotationGraph/): 31,783 photographs with five captions each.
 
-    Arguments as for `Flickr8k`; `ann_file` has lines `name.jpg#number<tab>caption`.
+    Young, Lai, Hodosh and Hockenmaier, "From image descriptions to visual denotations", 2014.
+
+    Args:
+        root: the folder of the photographs.
+        ann_file: the file of the captions, with lines `name.jpg#number<tab>caption`.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (a list of captions).
+        loader: a function that reads a file.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     Image.new("RGB", (6, 4)).save(Path(root, "1.jpg"))
+        ...     _ = Path(root, "all.token").write_text("1.jpg#0\tA dog.\n1.jpg#1\tAn animal.\n")
+        ...     photos = datasets.Flickr30k(root, Path(root, "all.token"))
+        ...     photos[0][0].size, photos[0][1]
+        ((6, 4), ['A dog.', 'An animal.'])
     """
 
     def _read_annotations(self) -> dict[str, list[str]]:

@@ -27,6 +27,8 @@ class Flowers102(VisionDataset):
 
     SciPy reads the labels.
 
+    Nilsback and Zisserman, "Automated flower classification over a large number of classes", 2008.
+
     Args:
         root: the folder that holds `flowers-102`.
         split: `train`, `val` or `test`.
@@ -34,6 +36,17 @@ class Flowers102(VisionDataset):
         target_transform: a function of the target (an integer).
         download: fetch the files into `root` where they are missing.
         loader: a function that reads a file.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+        ValueError: `split` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.Flowers102("data", split="val")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     def __init__(

@@ -128,10 +128,10 @@ class DatasetFolder(VisionDataset):
     Args:
         root: the folder of the class folders.
         loader: a function that reads a file.
-        extensions: the extensions to accept; or else
+        extensions: the extensions to accept, with the dot; or else `is_valid_file`.
         transform: a function of the sample.
         target_transform: a function of the target (the index of the class).
-        is_valid_file: a function that says for a path whether to accept it.
+        is_valid_file: a function of a path that says whether to accept the file; in place of `extensions`.
         allow_empty: accept classes without files.
 
     Attributes:
@@ -139,6 +139,21 @@ class DatasetFolder(VisionDataset):
         class_to_idx: from name to target.
         samples: list of `(path, target)`.
         targets: list of targets.
+
+    Raises:
+        FileNotFoundError: there are no class folders, or a class without files.
+        ValueError: both of `extensions` and `is_valid_file` are given, or none.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     (folder := Path(root, "greetings")).mkdir()
+        ...     _ = (folder / "a.txt").write_text("hello")
+        ...     texts = datasets.DatasetFolder(root, loader=lambda path: Path(path).read_text(), extensions=(".txt",))
+        ...     texts.classes, texts[0]
+        (['greetings'], ('hello', 0))
     """
 
     def __init__(
@@ -175,7 +190,36 @@ class DatasetFolder(VisionDataset):
 class ImageFolder(DatasetFolder):
     """Images in one folder per class: `root/dog/a.png`, `root/cat/b.jpg`.
 
-    Arguments and attributes as for `DatasetFolder`; samples are PIL images in mode `RGB`.
+    Args:
+        root: the folder of the class folders.
+        transform: a function of the image (a PIL image in mode `RGB`).
+        target_transform: a function of the target (the index of the class).
+        loader: a function that reads a file.
+        is_valid_file: a function of a path that says whether to accept the file; in place of the known image extensions.
+        allow_empty: accept classes without files.
+
+    Attributes:
+        classes: the names of the classes, sorted.
+        class_to_idx: from name to target.
+        samples: list of `(path, target)`.
+        targets: list of targets.
+
+    Raises:
+        FileNotFoundError: there are no class folders, or a class without files.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     for name in ("cat", "dog"):
+        ...         Path(root, name).mkdir()
+        ...         Image.new("RGB", (6, 4)).save(Path(root, name, "a.png"))
+        ...     animals = datasets.ImageFolder(root)
+        ...     image, target = animals[1]
+        ...     image.size, animals.classes[target]
+        ((6, 4), 'dog')
     """
 
     def __init__(

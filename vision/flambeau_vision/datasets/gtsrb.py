@@ -26,6 +26,8 @@ _ARCHIVES = {
 class GTSRB(VisionDataset):
     """[GTSRB](https://benchmark.ini.rub.de/): photographs of 43 German traffic signs.
 
+    Stallkamp, Schlipsing, Salmen and Igel, "The German Traffic Sign Recognition Benchmark", 2011.
+
     Args:
         root: the folder that holds `gtsrb`.
         split: `train` or `test`.
@@ -33,6 +35,22 @@ class GTSRB(VisionDataset):
         target_transform: a function of the target (an integer).
         download: fetch the archives into `root` where they are missing.
         loader: a function that reads a file.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `split` is unknown.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     (folder := Path(root, "gtsrb/GTSRB/Training/00000")).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(folder / "a.ppm")
+        ...     signs = datasets.GTSRB(root)
+        ...     len(signs), signs[0][0].size, signs[0][1]
+        (1, (6, 4), 0)
     """
 
     def __init__(

@@ -66,6 +66,8 @@ class ImageNet(ImageFolder):
 
     The archives have to be fetched by hand; they are unpacked on first use.
 
+    Russakovsky et al., [ImageNet Large Scale Visual Recognition Challenge](https://arxiv.org/abs/1409.0575), 2014.
+
     Args:
         root: the folder that holds the archives.
         split: `train` or `val`.
@@ -79,6 +81,13 @@ class ImageNet(ImageFolder):
 
     Raises:
         RuntimeError: if an archive is missing or its checksum is wrong.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.ImageNet("data", split="val")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: The archive ILSVRC2012_devkit_t12.tar.gz is not present in the root directory or is corrupted. ...
     """
 
     def __init__(self, root: str | Path, split: str = "train", **kwargs: Any) -> None:

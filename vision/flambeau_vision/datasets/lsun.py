@@ -36,6 +36,15 @@ class LSUNClass(VisionDataset):
         root: the folder of the database.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target, which is None.
+
+    Raises:
+        ModuleNotFoundError: `lmdb` is not installed.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from flambeau_vision import datasets
+        >>> if Path("data/bedroom_val_lmdb").is_dir():
+        ...     image, _ = datasets.LSUNClass("data/bedroom_val_lmdb")[0]
     """
 
     def __init__(
@@ -76,11 +85,25 @@ class LSUNClass(VisionDataset):
 class LSUN(VisionDataset):
     """[LSUN](https://www.yf.io/p/lsun): millions of photographs of ten kinds of places.
 
+    Yu et al., [LSUN: Construction of a Large-scale Image Dataset using Deep Learning with Humans in the
+    Loop](https://arxiv.org/abs/1506.03365), 2015. The package `lmdb` reads it.
+
     Args:
         root: the folder that holds `bedroom_train_lmdb` and so on.
         classes: `train`, `val` or `test`, or a list such as `["bedroom_train", "church_outdoor_train"]`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (the place of the class in `classes`).
+
+    Raises:
+        ValueError: `classes` holds one that is unknown.
+        ModuleNotFoundError: `lmdb` is not installed.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.LSUN("data", classes=["garden_train"])
+        Traceback (most recent call last):
+        ...
+        ValueError: Unknown value 'garden' for argument LSUN class. ...
     """
 
     def __init__(

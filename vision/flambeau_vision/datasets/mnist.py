@@ -44,8 +44,10 @@ def _read_idx(path: Path, ndim: int) -> torch.Tensor:
 class MNIST(VisionDataset):
     """[MNIST](http://yann.lecun.com/exdb/mnist/): 70,000 handwritten digits of 28 x 28 pixels, in 10 classes.
 
+    LeCun, Bottou, Bengio and Haffner, "Gradient-based learning applied to document recognition", 1998.
+
     Args:
-        root: the folder that holds `MNIST/raw/train-images-idx3-ubyte` and the other three files.
+        root: the folder that holds `MNIST/raw`, with `train-images-idx3-ubyte` and the other three files.
         train: the 60,000 training images, or the 10,000 test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
@@ -56,7 +58,25 @@ class MNIST(VisionDataset):
         targets: `int64` tensor of shape `(N,)`.
 
     Raises:
-        RuntimeError: if the files are not there, or none of the mirrors has them.
+        RuntimeError: the files are not there, or none of the mirrors has them.
+
+
+    Example:
+        >>> import struct, tempfile
+        >>> from pathlib import Path
+        >>> from flambeau_vision import datasets
+        >>> def write_idx(path, *shape):
+        ...     header = bytes([0, 0, 8, len(shape)]) + struct.pack(f">{len(shape)}I", *shape)
+        ...     _ = path.write_bytes(header + bytes(2 * 28 * 28 if len(shape) == 3 else 2))
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     raw = Path(root, "MNIST", "raw")
+        ...     raw.mkdir(parents=True)
+        ...     write_idx(raw / "train-images-idx3-ubyte", 2, 28, 28)
+        ...     write_idx(raw / "train-labels-idx1-ubyte", 2)
+        ...     digits = datasets.MNIST(root)
+        >>> image, target = digits[0]
+        >>> len(digits), image.size, digits.classes[target]
+        (2, (28, 28), '0 - zero')
     """
 
     mirrors: ClassVar[list[str]] = [
@@ -153,7 +173,39 @@ class MNIST(VisionDataset):
 class FashionMNIST(MNIST):
     """[Fashion-MNIST](https://github.com/zalandoresearch/fashion-mnist): 70,000 articles of clothing in 10 classes.
 
-    Used as `MNIST`; the files are in `FashionMNIST/raw`.
+    The images have the form of MNIST's: 28 x 28 pixels in grey. Xiao, Rasul and Vollgraf,
+    [Fashion-MNIST](https://arxiv.org/abs/1708.07747), 2017.
+
+    Args:
+        root: the folder that holds `FashionMNIST/raw`, with `train-images-idx3-ubyte` and the other three files.
+        train: the 60,000 training images, or the 10,000 test images.
+        transform: a function of the image (a PIL image in mode `L`).
+        target_transform: a function of the target (an integer).
+        download: fetch the files into `root` where they are missing.
+
+    Attributes:
+        data: `uint8` tensor of shape `(N, 28, 28)`.
+        targets: `int64` tensor of shape `(N,)`.
+
+    Raises:
+        RuntimeError: the files are not there, or none of the mirrors has them.
+
+    Example:
+        >>> import struct, tempfile
+        >>> from pathlib import Path
+        >>> from flambeau_vision import datasets
+        >>> def write_idx(path, *shape):
+        ...     header = bytes([0, 0, 8, len(shape)]) + struct.pack(f">{len(shape)}I", *shape)
+        ...     _ = path.write_bytes(header + bytes(2 * 28 * 28 if len(shape) == 3 else 2))
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     raw = Path(root, "FashionMNIST", "raw")
+        ...     raw.mkdir(parents=True)
+        ...     write_idx(raw / "train-images-idx3-ubyte", 2, 28, 28)
+        ...     write_idx(raw / "train-labels-idx1-ubyte", 2)
+        ...     clothes = datasets.FashionMNIST(root)
+        >>> image, target = clothes[0]
+        >>> len(clothes), image.size, clothes.classes[target]
+        (2, (28, 28), 'T-shirt/top')
     """
 
     mirrors: ClassVar[list[str]] = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
@@ -180,7 +232,39 @@ class FashionMNIST(MNIST):
 class KMNIST(MNIST):
     """[Kuzushiji-MNIST](https://github.com/rois-codh/kmnist): 70,000 cursive Japanese characters in 10 classes.
 
-    Used as `MNIST`; the files are in `KMNIST/raw`.
+    The images have the form of MNIST's: 28 x 28 pixels in grey. Clanuwat et al., [Deep Learning for Classical Japanese
+    Literature](https://arxiv.org/abs/1812.01718), 2018.
+
+    Args:
+        root: the folder that holds `KMNIST/raw`, with `train-images-idx3-ubyte` and the other three files.
+        train: the 60,000 training images, or the 10,000 test images.
+        transform: a function of the image (a PIL image in mode `L`).
+        target_transform: a function of the target (an integer).
+        download: fetch the files into `root` where they are missing.
+
+    Attributes:
+        data: `uint8` tensor of shape `(N, 28, 28)`.
+        targets: `int64` tensor of shape `(N,)`.
+
+    Raises:
+        RuntimeError: the files are not there, or none of the mirrors has them.
+
+    Example:
+        >>> import struct, tempfile
+        >>> from pathlib import Path
+        >>> from flambeau_vision import datasets
+        >>> def write_idx(path, *shape):
+        ...     header = bytes([0, 0, 8, len(shape)]) + struct.pack(f">{len(shape)}I", *shape)
+        ...     _ = path.write_bytes(header + bytes(2 * 28 * 28 if len(shape) == 3 else 2))
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     raw = Path(root, "KMNIST", "raw")
+        ...     raw.mkdir(parents=True)
+        ...     write_idx(raw / "train-images-idx3-ubyte", 2, 28, 28)
+        ...     write_idx(raw / "train-labels-idx1-ubyte", 2)
+        ...     characters = datasets.KMNIST(root)
+        >>> image, target = characters[0]
+        >>> len(characters), image.size, characters.classes[target]
+        (2, (28, 28), 'o')
     """
 
     mirrors: ClassVar[list[str]] = ["http://codh.rois.ac.jp/kmnist/dataset/kmnist/"]
@@ -198,10 +282,24 @@ class EMNIST(MNIST):
 
     The images are transposed, as published.
 
+    Cohen, Afshar, Tapson and van Schaik, [EMNIST: an extension of MNIST to handwritten
+    letters](https://arxiv.org/abs/1702.05373), 2017.
+
     Args:
         root: the folder that holds `EMNIST/raw`.
         split: `byclass`, `bymerge`, `balanced`, `letters`, `digits` or `mnist`.
         **kwargs: `train`, `transform`, `target_transform` and `download`, as for `MNIST`.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `split` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.EMNIST("data", split="letters")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     url = "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip"
@@ -247,12 +345,25 @@ class EMNIST(MNIST):
 class QMNIST(MNIST):
     """[QMNIST](https://github.com/facebookresearch/qmnist): MNIST with its lost test images and full information.
 
+    Yadav and Bottou, [Cold Case: The Lost MNIST Digits](https://arxiv.org/abs/1905.10498), 2019.
+
     Args:
         root: the folder that holds `QMNIST/raw`.
         what: `train`, `test`, `test10k`, `test50k` or `nist`; by default what `train` says.
         compat: targets are class numbers; otherwise tensors of all eight label columns.
         train: used where `what` is not given.
         **kwargs: `transform`, `target_transform` and `download`, as for `MNIST`.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `what` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.QMNIST("data", what="test50k")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     subsets: ClassVar[dict[str, str]] = {

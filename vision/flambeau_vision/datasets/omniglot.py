@@ -16,6 +16,8 @@ __all__ = ["Omniglot"]
 class Omniglot(VisionDataset):
     """[Omniglot](https://github.com/brendenlake/omniglot): 1,623 characters, each drawn by 20 people.
 
+    Lake, Salakhutdinov and Tenenbaum, "Human-level concept learning through probabilistic program induction", 2015.
+
     Args:
         root: the folder that holds `omniglot-py`.
         background: the 30 alphabets to learn from, or the 20 to test with.
@@ -23,6 +25,16 @@ class Omniglot(VisionDataset):
         target_transform: a function of the target (the number of the character).
         download: fetch the archive into `root` where it is missing.
         loader: a function that reads a file, in place of Pillow.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.Omniglot("data", background=False)
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     folder = "omniglot-py"

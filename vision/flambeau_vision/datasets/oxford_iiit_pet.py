@@ -14,7 +14,9 @@ __all__ = ["OxfordIIITPet"]
 
 
 class OxfordIIITPet(VisionDataset):
-    """[Oxford-IIIT Pet](https://www.robots.ox.ac.uk/~vgg/data/pets/): 7,349 photographs of 37 breeds.
+    r"""[Oxford-IIIT Pet](https://www.robots.ox.ac.uk/~vgg/data/pets/): 7,349 photographs of 37 breeds.
+
+    Parkhi, Vedaldi, Zisserman and Jawahar, "Cats and Dogs", 2012.
 
     Args:
         root: the folder that holds `oxford-iiit-pet`.
@@ -26,6 +28,24 @@ class OxfordIIITPet(VisionDataset):
         target_transform: a function of the target.
         download: fetch the archives into `root` where they are missing.
         loader: a function that reads a file.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `split` or `target_types` is unknown.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     (folder := Path(root, "oxford-iiit-pet/images")).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(folder / "great_dane_5.jpg")
+        ...     (folder.parent / "annotations").mkdir()
+        ...     _ = (folder.parent / "annotations/test.txt").write_text("great_dane_5 1 2 1\n")
+        ...     pets = datasets.OxfordIIITPet(root, split="test")
+        ...     pets.classes, pets[0][0].size, pets[0][1]
+        (['Great Dane'], (6, 4), 0)
     """
 
     _RESOURCES = (

@@ -18,12 +18,25 @@ __all__ = ["PhotoTour"]
 class PhotoTour(VisionDataset):
     """[Photo Tour](http://phototour.cs.washington.edu/patches/default.htm): patches of 64 x 64 pixels, some of one place.
 
+    Winder and Brown, "Learning Local Image Descriptors", 2007.
+
     Args:
         root: the folder that holds a folder per name.
         name: `notredame`, `yosemite` or `liberty`, or one of these with `_harris`.
         train: samples are patches; otherwise `(patch, patch, whether they match)`.
         transform: a function of a patch (a `uint8` tensor of shape `(64, 64)`).
         download: fetch the archive into `root` where it is missing.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `name` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.PhotoTour("data", name="liberty")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     urls: ClassVar[dict[str, list[str]]] = {

@@ -36,6 +36,8 @@ _IMAGES = {  # by split, and whether they are small
 class Places365(VisionDataset):
     """[Places365](http://places2.csail.mit.edu/index.html): photographs of 365 kinds of places.
 
+    Zhou, Lapedriza, Khosla, Oliva and Torralba, "Places: A 10 million Image Database for Scene Recognition", 2017.
+
     Args:
         root: the folder of the files.
         split: `train-standard`, `train-challenge` or `val`.
@@ -50,6 +52,17 @@ class Places365(VisionDataset):
         class_to_idx: from name to target.
         imgs: list of `(path, target)`.
         targets: list of targets.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+        ValueError: `split` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.Places365("data", split="val", small=True)
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     def __init__(

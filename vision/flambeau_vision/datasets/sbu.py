@@ -17,12 +17,24 @@ __all__ = ["SBU"]
 class SBU(VisionDataset):
     """[SBU captioned photographs](http://www.cs.virginia.edu/~vicente/sbucaptions/): a million images from Flickr.
 
+    Ordonez, Kulkarni and Berg, "Im2Text: Describing Images Using 1 Million Captioned Photographs", 2011.
+
     Args:
         root: the folder that holds the archive.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (the caption).
         download: fetch the archive and the images into `root` where they are missing.
         loader: a function that reads a file.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.SBU("data", download=False)
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     url = "https://www.cs.rice.edu/~vo9/sbucaptions/SBUCaptionedPhotoDataset.tar.gz"

@@ -16,11 +16,23 @@ __all__ = ["SEMEION"]
 class SEMEION(VisionDataset):
     """[SEMEION](http://archive.ics.uci.edu/ml/datasets/semeion+handwritten+digit): 1,593 handwritten digits.
 
+    Made by the Semeion Research Center of Sciences of Communication, Rome; 16 x 16 pixels, black or white.
+
     Args:
         root: the folder that holds `semeion.data`.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
         download: fetch the file into `root` where it is missing.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.SEMEION("data", download=False)
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     url = "http://archive.ics.uci.edu/ml/machine-learning-databases/semeion/semeion.data"

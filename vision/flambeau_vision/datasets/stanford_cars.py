@@ -19,6 +19,8 @@ class StanfordCars(VisionDataset):
 
     SciPy reads the annotations. The files are no longer published at their first address: they have to be fetched by hand.
 
+    Krause, Stark, Deng and Fei-Fei, "3D Object Representations for Fine-Grained Categorization", 2013.
+
     Args:
         root: the folder that holds `stanford_cars`, with `devkit`, `cars_train`, `cars_test` and
             `cars_test_annos_withlabels.mat`.
@@ -27,6 +29,17 @@ class StanfordCars(VisionDataset):
         target_transform: a function of the target (an integer).
         download: raises an error that says so.
         loader: a function that reads a file.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `split` is unknown, or `download` asked for.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.StanfordCars("data", split="test")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     def __init__(

@@ -16,6 +16,8 @@ __all__ = ["STL10"]
 class STL10(VisionDataset):
     """[STL-10](https://cs.stanford.edu/~acoates/stl10/): photographs of 96 x 96 pixels in 10 classes, most unlabelled.
 
+    Coates, Lee and Ng, "An Analysis of Single-Layer Networks in Unsupervised Feature Learning", 2011.
+
     Args:
         root: the folder that holds `stl10_binary`.
         split: `train`, `test`, `unlabeled` or `train+unlabeled`; unlabelled images have target -1.
@@ -23,6 +25,17 @@ class STL10(VisionDataset):
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer).
         download: fetch the files into `root` where they are missing.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+        ValueError: `split` or `folds` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.STL10("data", split="train+unlabeled")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     base_folder = "stl10_binary"

@@ -18,12 +18,25 @@ class SVHN(VisionDataset):
 
     SciPy reads the files.
 
+    Netzer, Wang, Coates, Bissacco, Wu and Ng, "Reading Digits in Natural Images with Unsupervised Feature Learning", 2011.
+
     Args:
         root: the folder that holds `train_32x32.mat` and so on.
         split: `train`, `test` or `extra`.
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (an integer; 0 for the digit 0).
         download: fetch the file into `root` where it is missing.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+        ValueError: `split` is unknown.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.SVHN("data", split="extra")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     split_list: ClassVar[dict[str, list[str]]] = {

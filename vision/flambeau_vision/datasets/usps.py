@@ -17,12 +17,24 @@ __all__ = ["USPS"]
 class USPS(VisionDataset):
     """[USPS](https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html#usps): digits of 16 x 16 pixels.
 
+    Hull, "A Database for Handwritten Text Recognition Research", 1994.
+
     Args:
         root: the folder that holds `usps.bz2` and `usps.t.bz2`.
         train: the training images, or the test images.
         transform: a function of the image (a PIL image in mode `L`).
         target_transform: a function of the target (an integer).
         download: fetch the file into `root` where it is missing.
+
+    Raises:
+        RuntimeError: files are missing, or their checksums are wrong.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> datasets.USPS("data", train=False)
+        Traceback (most recent call last):
+        ...
+        RuntimeError: Dataset not found or corrupted. You can use download=True to download it
     """
 
     split_list: ClassVar[dict[str, list[str]]] = {

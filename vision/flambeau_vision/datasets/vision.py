@@ -50,6 +50,16 @@ class VisionDataset(Dataset):
 
     Raises:
         ValueError: if `transforms` is given together with one of the other two.
+
+    Example:
+        >>> from flambeau_vision import datasets
+        >>> class Squares(datasets.VisionDataset):
+        ...     def __len__(self):
+        ...         return 3
+        ...     def __getitem__(self, index):
+        ...         return self._transformed(index, index**2)
+        >>> Squares(transform=float, target_transform=str)[2]
+        (2.0, '4')
     """
 
     def __init__(

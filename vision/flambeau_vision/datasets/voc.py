@@ -78,7 +78,9 @@ class _VOC(VisionDataset):
 
 
 class VOCSegmentation(_VOC):
-    """[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with a mask of classes each.
+    r"""[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with a mask of classes each.
+
+    Everingham, Van Gool, Williams, Winn and Zisserman, "The Pascal Visual Object Classes (VOC) Challenge", 2010.
 
     Args:
         root: the folder that holds `VOCdevkit`.
@@ -88,6 +90,26 @@ class VOCSegmentation(_VOC):
         transform: a function of the image (a PIL image).
         target_transform: a function of the target (a PIL image whose values are classes).
         transforms: a function of both.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `year` or `image_set` is unknown.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     base = Path(root, "VOCdevkit/VOC2012")
+        ...     for name in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
+        ...         (base / name).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(base / "JPEGImages/x.jpg")
+        ...     Image.new("L", (6, 4), 3).save(base / "SegmentationClass/x.png")
+        ...     _ = (base / "ImageSets/Segmentation/val.txt").write_text("x\n")
+        ...     image, target = datasets.VOCSegmentation(root, image_set="val")[0]
+        ...     image.size, target.getpixel((0, 0))
+        ((6, 4), 3)
     """
 
     _lists = "Segmentation"
@@ -103,9 +125,39 @@ class VOCSegmentation(_VOC):
 
 
 class VOCDetection(_VOC):
-    """[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with annotated objects.
+    r"""[Pascal VOC](http://host.robots.ox.ac.uk/pascal/VOC/): images with annotated objects.
 
-    Arguments as for `VOCSegmentation`; the target is the XML of the annotations as a nested dict.
+    The target is the XML of the annotations as a nested dict, the objects as a list. Everingham, Van Gool, Williams, Winn
+    and Zisserman, "The Pascal Visual Object Classes (VOC) Challenge", 2010.
+
+    Args:
+        root: the folder that holds `VOCdevkit`.
+        year: `2007` to `2012`.
+        image_set: `train`, `trainval` or `val`; for 2007 also `test`.
+        download: fetch the archive into `root` where it is missing.
+        transform: a function of the image (a PIL image).
+        target_transform: a function of the target (a dict).
+        transforms: a function of both.
+
+    Raises:
+        RuntimeError: the files are missing.
+        ValueError: `year` or `image_set` is unknown.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from flambeau_vision import datasets
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     base = Path(root, "VOCdevkit/VOC2012")
+        ...     for name in ("JPEGImages", "Annotations", "ImageSets/Main"):
+        ...         (base / name).mkdir(parents=True)
+        ...     Image.new("RGB", (6, 4)).save(base / "JPEGImages/x.jpg")
+        ...     _ = (base / "Annotations/x.xml").write_text("<annotation><object><name>dog</name></object></annotation>")
+        ...     _ = (base / "ImageSets/Main/val.txt").write_text("x\n")
+        ...     image, target = datasets.VOCDetection(root, image_set="val")[0]
+        ...     image.size, target
+        ((6, 4), {'annotation': {'object': [{'name': 'dog'}]}})
     """
 
     _lists = "Main"

@@ -37,7 +37,6 @@ class CIFAR10(VisionDataset):
     Raises:
         RuntimeError: files are missing, or their checksums are wrong.
 
-
     Example:
         >>> from flambeau_vision import datasets
         >>> datasets.CIFAR10("data", train=False)

@@ -60,7 +60,6 @@ class MNIST(VisionDataset):
     Raises:
         RuntimeError: the files are not there, or none of the mirrors has them.
 
-
     Example:
         >>> import struct, tempfile
         >>> from pathlib import Path

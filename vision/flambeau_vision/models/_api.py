@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,12 +34,18 @@ _weights: dict[str, type[WeightsEnum]] = {}
 
 @dataclass(eq=False)
 class Weights:
-    """Published weights.
+    """Published weights: a member of a `WeightsEnum`.
 
-    Attributes:
+    Args:
         url: where they are.
-        transforms: makes the transform that prepares images for them.
+        transforms: called without arguments, makes the transform that prepares images for them.
         meta: among others `categories`, the names of the classes, and `num_params`.
+
+    Example:
+        >>> from flambeau_vision.models import ResNet18_Weights
+        >>> weights = ResNet18_Weights.DEFAULT.value
+        >>> weights.url, weights.meta["categories"][0]
+        ('https://download.pytorch.org/models/resnet18-f37072fd.pth', 'tench')
     """
 
     url: str
@@ -47,15 +54,28 @@ class Weights:
 
 
 class WeightsEnum(Enum):
-    """The published weights of one model; `DEFAULT` is the best of them."""
+    """The published weights of one model; `DEFAULT` is the best of them.
+
+    Example:
+        >>> from flambeau_vision.models import ResNet50_Weights
+        >>> [weights.name for weights in ResNet50_Weights], ResNet50_Weights.DEFAULT
+        (['IMAGENET1K_V1', 'IMAGENET1K_V2'], ResNet50_Weights.IMAGENET1K_V2)
+        >>> prepare = ResNet50_Weights.DEFAULT.transforms()  # from an image to what the model takes
+    """
 
     @classmethod
     def verify(cls, weights: Any) -> WeightsEnum | None:
-        """`weights` itself, or the member of that name.
+        """Weights of this model, however they are given.
+
+        Args:
+            weights: a member, its name, or None.
+
+        Returns:
+            the member, or None.
 
         Raises:
-            TypeError: if they are weights of another model.
-            KeyError: if there is no such name.
+            TypeError: they are weights of another model.
+            KeyError: there is no such name.
         """
         if isinstance(weights, str):
             return cls[weights.replace(f"{cls.__name__}.", "")]
@@ -108,6 +128,55 @@ def fix_argument(kwargs: dict[str, Any], name: str, value: Any) -> None:
         raise ValueError(f"The parameter '{name}' expected value {value} but got {kwargs[name]} instead.")
 
 
+_WEIGHTS_DOC = """The published weights of `{model}`; `DEFAULT` is the best of them.
+
+Each member has the `url` where it is, `transforms`, which makes the transform that prepares images for it, and `meta`,
+with the names of the classes and the number of parameters. `{model}(weights={weights}.DEFAULT)` loads it.
+
+Example:
+    >>> from {package} import {weights}
+    >>> {weights}.DEFAULT.meta["num_params"]
+    {num_params}
+"""
+
+_BUILDER_DOC = """{summary}
+
+Args:
+    weights: the published weights to load, a member of `{weights}` or its name, such as `"DEFAULT"`; None to
+        initialize at random.
+    progress: show how far the download of the weights is.
+    pretrained: what early versions had in place of `weights`, and warns of its age: True for the first of them.
+    **kwargs: the further arguments.
+
+Raises:
+    TypeError: `weights` are those of another model.
+    KeyError: there are no weights of this name.
+    ValueError: a further argument contradicts the weights.
+
+Example:
+    >>> from {package} import {model}
+    >>> from flambeau_vision.models import get_model_weights
+    >>> weights = get_model_weights({model}).DEFAULT
+    >>> weights, len(weights.meta["categories"])
+    ({best!r}, {num_classes})
+"""
+
+
+def _document(builder: Callable, weights_class: type[WeightsEnum]) -> None:
+    """Say in the docstrings what `register_model` has added."""
+    best = weights_class["DEFAULT"]
+    facts = {
+        "model": builder.__name__,
+        "weights": weights_class.__name__,
+        "package": builder.__module__.rpartition(".")[0],
+        "best": best,
+        "num_params": best.meta["num_params"],
+        "num_classes": len(best.meta["categories"]),
+    }
+    builder.__doc__ = _BUILDER_DOC.format(summary=inspect.cleandoc(builder.__doc__ or ""), **facts)
+    weights_class.__doc__ = _WEIGHTS_DOC.format(**facts)
+
+
 def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Callable:
     """Make a function of keyword arguments that builds a model a public builder, with `weights` and `progress`.
 
@@ -132,6 +201,7 @@ def register_model(weights_class: type[WeightsEnum], loads: bool = False) -> Cal
             return model
 
         del builder.__wrapped__  # so that inspect shows the arguments of the builder
+        _document(builder, weights_class)
         _builders[build.__name__] = builder
         _weights[build.__name__] = weights_class
         return builder
@@ -147,9 +217,9 @@ def list_models(
     """The names of the models, sorted.
 
     Args:
-        module: only models defined in this module.
-        include: only names that match one of these patterns.
-        exclude: no names that match one of these.
+        module: only models defined in this module, such as `models.detection`; None for all.
+        include: only names that match this pattern, or one of several, with `*` and `?` as in file names.
+        exclude: no names that match this pattern, or one of several.
 
     Example:
         >>> from flambeau_vision import models
@@ -174,10 +244,18 @@ def _module_of(build: Callable) -> ModuleType:
 
 
 def get_model_builder(name: str) -> Callable[..., nn.Module]:
-    """The function that builds the model of this name.
+    """The function that builds a model.
+
+    Args:
+        name: the name of the model, in small or capital letters; see `list_models`.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: there is no model of this name.
+
+    Example:
+        >>> from flambeau_vision import models
+        >>> models.get_model_builder("resnet18") is models.resnet18
+        True
     """
     try:
         return _builders[name.lower()]
@@ -186,7 +264,14 @@ def get_model_builder(name: str) -> Callable[..., nn.Module]:
 
 
 def get_model(name: str, **config: Any) -> nn.Module:
-    """Build the model of this name; further arguments are the builder's.
+    """Build a model.
+
+    Args:
+        name: the name of the model, in small or capital letters; see `list_models`.
+        **config: the arguments of its builder, such as `weights` and `num_classes`.
+
+    Raises:
+        ValueError: there is no model of this name.
 
     Example:
         >>> from flambeau_vision import models
@@ -198,17 +283,37 @@ def get_model(name: str, **config: Any) -> nn.Module:
 
 
 def get_model_weights(name: str | Callable) -> type[WeightsEnum]:
-    """The published weights of a model, given by name or builder."""
+    """The published weights of a model, as an enum class.
+
+    Args:
+        name: the name of the model, or its builder.
+
+    Raises:
+        ValueError: there is no model of this name.
+
+    Example:
+        >>> from flambeau_vision import models
+        >>> models.get_model_weights("resnet18").DEFAULT
+        ResNet18_Weights.IMAGENET1K_V1
+    """
     name = name if isinstance(name, str) else name.__name__
     get_model_builder(name)
     return _weights[name.lower()]
 
 
 def get_weight(name: str) -> WeightsEnum:
-    """Weights by their full name, such as `"ResNet50_Weights.IMAGENET1K_V1"`.
+    """Published weights by their full name.
+
+    Args:
+        name: the name of the enum and of the member, such as `"ResNet50_Weights.IMAGENET1K_V1"`.
 
     Raises:
-        ValueError: if there are none.
+        ValueError: there are no weights of this name.
+
+    Example:
+        >>> from flambeau_vision import models
+        >>> models.get_weight("ResNet50_Weights.IMAGENET1K_V1").meta["num_params"]
+        25557032
     """
     class_name, _, member = name.partition(".")
     for weights_class in _weights.values():

@@ -14,11 +14,23 @@ __all__ = ["AlexNet", "AlexNet2017", "AlexNet_Weights", "alexnet"]
 
 
 class AlexNet(nn.Module):
-    """The network of [One weird trick](https://arxiv.org/abs/1404.5997): five convolutions, three linear layers.
+    """AlexNet: five convolutions and three linear layers.
+
+    Krizhevsky, [One weird trick for parallelizing convolutional neural networks](https://arxiv.org/abs/1404.5997), 2014.
 
     Args:
-        num_classes: outputs.
-        dropout: probability, before the first two linear layers.
+        num_classes: how many outputs there are.
+        dropout: the probability with which features are zeroed in training, before the first two linear layers.
+
+    Shape:
+        - Input: `(N, 3, H, W)`, of 63 x 63 pixels or more.
+        - Output: `(N, num_classes)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> models.AlexNet(num_classes=10).eval()(torch.rand(1, 3, 64, 64)).shape
+        torch.Size([1, 10])
     """
 
     def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
@@ -55,7 +67,22 @@ class AlexNet(nn.Module):
 
 
 class AlexNet2017(AlexNet):
-    """AlexNet as it was in 2017: without the last pooling, for images of 224 x 224 only. Weights are the same."""
+    """AlexNet as it was in 2017: without the last pooling, for images of 224 x 224 only. Weights are the same.
+
+    Args:
+        num_classes: how many outputs there are.
+        dropout: the probability with which features are zeroed in training, before the first two linear layers.
+
+    Shape:
+        - Input: `(N, 3, 224, 224)`.
+        - Output: `(N, num_classes)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> models.AlexNet2017(num_classes=10).eval()(torch.rand(1, 3, 224, 224)).shape
+        torch.Size([1, 10])
+    """
 
     def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__(num_classes, dropout)

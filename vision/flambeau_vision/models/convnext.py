@@ -75,15 +75,32 @@ class CNBlockConfig:
 
 
 class ConvNeXt(nn.Module):
-    """[A ConvNet for the 2020s](https://arxiv.org/abs/2201.03545).
+    """ConvNeXt: a convolutional network made as transformers are.
+
+    Liu, Mao, Wu, Feichtenhofer, Darrell and Xie, [A ConvNet for the 2020s](https://arxiv.org/abs/2201.03545), 2022.
 
     Args:
-        block_setting: the stages.
-        stochastic_depth_prob: probability of dropping the last block; those before it are dropped less.
-        layer_scale: initial scale of what blocks add.
-        num_classes: outputs.
-        block: the class of the blocks.
-        norm_layer: normalization between stages.
+        block_setting: the stages, each a `CNBlockConfig` of channels, channels after it (None at the end) and blocks.
+        stochastic_depth_prob: the probability of dropping the last block in training; those before it are dropped less.
+        layer_scale: the factor of what a block adds, at first; it is learned.
+        num_classes: how many outputs there are.
+        block: the class of the blocks; None for `CNBlock`.
+        norm_layer: called with the number of channels for the normalizations between stages; None for one of layers.
+
+    Shape:
+        - Input: `(N, 3, H, W)`; the resolution falls to a quarter, and to half with each further stage.
+        - Output: `(N, num_classes)`.
+
+    Raises:
+        ValueError: there are no stages.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> from flambeau_vision.models.convnext import CNBlockConfig
+        >>> tiny = models.ConvNeXt([CNBlockConfig(8, 16, 1), CNBlockConfig(16, None, 1)], num_classes=10)
+        >>> tiny(torch.rand(1, 3, 32, 32)).shape
+        torch.Size([1, 10])
     """
 
     def __init__(

@@ -100,16 +100,30 @@ class _Transition(nn.Sequential):
 
 
 class DenseNet(nn.Module):
-    """[Densely Connected Convolutional Networks](https://arxiv.org/abs/1608.06993).
+    """DenseNet: each layer of a block takes the features of all layers before it.
+
+    Huang, Liu, van der Maaten and Weinberger, [Densely Connected Convolutional Networks](https://arxiv.org/abs/1608.06993),
+    2016.
 
     Args:
-        growth_rate: channels that each layer adds.
-        block_config: layers in each block.
+        growth_rate: how many channels each layer adds.
+        block_config: how many layers each block has.
         num_init_features: channels of the first convolution.
         bn_size: width of the narrow convolutions, times `growth_rate`.
-        drop_rate: dropout after each layer.
-        num_classes: outputs.
+        drop_rate: the probability with which what a layer adds is zeroed in training.
+        num_classes: how many outputs there are.
         memory_efficient: compute again in backward what could have been kept.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> small = models.DenseNet(growth_rate=8, block_config=(2, 2), num_init_features=16, num_classes=10)
+        >>> small(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(

@@ -120,15 +120,33 @@ class Stage:
 
 
 class EfficientNet(nn.Module):
-    """[Rethinking Model Scaling](https://arxiv.org/abs/1905.11946) and [v2](https://arxiv.org/abs/2104.00298).
+    """EfficientNet: depth, width and resolution grow together; also its second version.
+
+    Tan and Le, [EfficientNet: Rethinking Model Scaling](https://arxiv.org/abs/1905.11946), 2019, and
+    [EfficientNetV2: Smaller Models and Faster Training](https://arxiv.org/abs/2104.00298), 2021.
 
     Args:
-        inverted_residual_setting: the stages.
-        dropout: probability, before the last layer.
-        stochastic_depth_prob: probability of dropping the last block; those before it are dropped less.
-        num_classes: outputs.
-        norm_layer: normalization.
-        last_channel: channels of the last convolution; four times those of the last stage by default.
+        inverted_residual_setting: the stages, each a `Stage`.
+        dropout: the probability with which features are zeroed in training, before the last layer.
+        stochastic_depth_prob: the probability of dropping the last block in training; those before it are dropped less.
+        num_classes: how many outputs there are.
+        norm_layer: called with the number of channels for a normalization; None for what was published.
+        last_channel: channels of the last convolution; None for four times those of the last stage.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
+
+    Raises:
+        ValueError: there are no stages.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> from flambeau_vision.models.efficientnet import Stage
+        >>> stages = [Stage(expand_ratio=2, kernel=3, stride=2, input_channels=8, out_channels=16, num_layers=1)]
+        >>> models.EfficientNet(stages, dropout=0.2, num_classes=10)(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau.nn.functional as F
 
@@ -18,7 +17,27 @@ __all__ = ["GoogLeNet", "GoogLeNetOutputs", "GoogLeNet_Weights", "googlenet"]
 
 Tensor = torch.Tensor
 
-GoogLeNetOutputs = namedtuple("GoogLeNetOutputs", ["logits", "aux_logits2", "aux_logits1"])
+
+class GoogLeNetOutputs(NamedTuple):
+    """What a `GoogLeNet` with auxiliary classifiers returns in training.
+
+    Args:
+        logits: the outputs, of shape `(N, num_classes)`.
+        aux_logits2: those of the auxiliary classifier nearer to the end.
+        aux_logits1: those of the one nearer to the start.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> network = models.GoogLeNet(num_classes=10, init_weights=False)
+        >>> logits, aux_logits2, aux_logits1 = network(torch.rand(2, 3, 64, 64))
+        >>> logits.shape, aux_logits1.shape
+        (torch.Size([2, 10]), torch.Size([2, 10]))
+    """
+
+    logits: Tensor
+    aux_logits2: Tensor
+    aux_logits1: Tensor
 
 
 def to_tensorflow_colours(x: Tensor) -> Tensor:
@@ -96,16 +115,29 @@ class InceptionAux(nn.Module):
 
 
 class GoogLeNet(nn.Module):
-    """[Going Deeper with Convolutions](https://arxiv.org/abs/1409.4842).
+    """GoogLeNet, the first Inception network: branches of convolutions of several sizes, side by side.
+
+    Szegedy et al., [Going Deeper with Convolutions](https://arxiv.org/abs/1409.4842), 2014.
 
     Args:
-        num_classes: outputs.
+        num_classes: how many outputs there are.
         aux_logits: have two auxiliary classifiers; in training the result is then a `GoogLeNetOutputs`.
         transform_input: shift the colours to what weights from TensorFlow expect.
-        init_weights: initialize by truncated normal distributions (the default).
-        blocks: classes to use for convolutions, inception blocks and auxiliary classifiers.
-        dropout: probability, before the last layer.
-        dropout_aux: probability in the auxiliary classifiers.
+        init_weights: initialize by truncated normal distributions; None for that.
+        blocks: classes to use for convolutions, inception blocks and auxiliary classifiers; None for its own.
+        dropout: the probability with which features are zeroed in training, before the last layer.
+        dropout_aux: the same in the auxiliary classifiers.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`; in training with `aux_logits` three such.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> network = models.GoogLeNet(num_classes=10, aux_logits=False, init_weights=False)
+        >>> network(torch.rand(2, 3, 64, 64)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(

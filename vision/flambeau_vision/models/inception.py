@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau.nn.functional as F
 
@@ -19,7 +18,24 @@ __all__ = ["Inception3", "InceptionOutputs", "Inception_V3_Weights", "inception_
 
 Tensor = torch.Tensor
 
-InceptionOutputs = namedtuple("InceptionOutputs", ["logits", "aux_logits"])
+
+class InceptionOutputs(NamedTuple):
+    """What an `Inception3` with an auxiliary classifier returns in training.
+
+    Args:
+        logits: the outputs, of shape `(N, num_classes)`.
+        aux_logits: those of the auxiliary classifier.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> outputs = models.InceptionOutputs(logits=torch.zeros(2, 10), aux_logits=torch.ones(2, 10))
+        >>> (outputs.logits + 0.4 * outputs.aux_logits).max()
+        tensor(0.4000)
+    """
+
+    logits: Tensor
+    aux_logits: Tensor
 
 
 class InceptionA(nn.Module):
@@ -165,15 +181,29 @@ class InceptionAux(nn.Module):
 
 
 class Inception3(nn.Module):
-    """[Rethinking the Inception Architecture](https://arxiv.org/abs/1512.00567), for images of 299 x 299.
+    """Inception v3, for images of 299 x 299: large convolutions are made of small ones.
+
+    Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, [Rethinking the Inception Architecture for Computer
+    Vision](https://arxiv.org/abs/1512.00567), 2015.
 
     Args:
-        num_classes: outputs.
+        num_classes: how many outputs there are.
         aux_logits: have an auxiliary classifier; in training the result is then an `InceptionOutputs`.
         transform_input: shift the colours to what weights from TensorFlow expect.
-        inception_blocks: classes to use for convolutions, the blocks A to E and the auxiliary classifier.
-        init_weights: initialize by truncated normal distributions (the default).
-        dropout: probability, before the last layer.
+        inception_blocks: classes to use for convolutions, the blocks A to E and the auxiliary classifier; None for its own.
+        init_weights: initialize by truncated normal distributions; None for that.
+        dropout: the probability with which features are zeroed in training, before the last layer.
+
+    Shape:
+        - Input: `(N, 3, H, W)`, of 75 x 75 pixels or more.
+        - Output: `(N, num_classes)`; in training with `aux_logits` two such.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> network = models.Inception3(num_classes=10, aux_logits=False, init_weights=False)
+        >>> network.eval()(torch.rand(1, 3, 75, 75)).shape
+        torch.Size([1, 10])
     """
 
     def __init__(

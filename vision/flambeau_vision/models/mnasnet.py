@@ -70,15 +70,27 @@ def _stack(
 
 
 class MNASNet(nn.Module):
-    """[Platform-Aware Neural Architecture Search](https://arxiv.org/abs/1807.11626).
+    """MNASNet: a network for phones that a search found, by the time it takes there.
+
+    Tan et al., [MnasNet: Platform-Aware Neural Architecture Search for Mobile](https://arxiv.org/abs/1807.11626), 2018.
 
     Args:
-        alpha: factor of all channels.
-        num_classes: outputs.
-        dropout: probability, before the last layer.
+        alpha: factor of all channels, positive.
+        num_classes: how many outputs there are.
+        dropout: the probability with which features are zeroed in training, before the last layer.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: if `alpha` is not positive.
+        ValueError: `alpha` is not positive.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> models.MNASNet(alpha=0.25, num_classes=10)(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(self, alpha: float, num_classes: int = 1000, dropout: float = 0.2) -> None:

@@ -60,16 +60,32 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV2(nn.Module):
-    """[Inverted Residuals and Linear Bottlenecks](https://arxiv.org/abs/1801.04381).
+    """MobileNet v2: blocks that widen, filter each channel by itself, and narrow.
+
+    Sandler, Howard, Zhu, Zhmoginov and Chen, [MobileNetV2: Inverted Residuals and Linear
+    Bottlenecks](https://arxiv.org/abs/1801.04381), 2018.
 
     Args:
-        num_classes: outputs.
+        num_classes: how many outputs there are.
         width_mult: factor of all channels.
-        inverted_residual_setting: for each stage expansion, channels, blocks and stride.
+        inverted_residual_setting: for each stage expansion, channels, blocks and stride; None for those of the paper.
         round_nearest: channels are multiples of this.
-        block: the class of the blocks.
-        norm_layer: normalization.
-        dropout: probability, before the last layer.
+        block: the class of the blocks; None for its own.
+        norm_layer: called with the number of channels for a normalization; None for what was published.
+        dropout: the probability with which features are zeroed in training, before the last layer.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
+
+    Raises:
+        ValueError: `inverted_residual_setting` has another form.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> models.MobileNetV2(num_classes=10, width_mult=0.25)(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(

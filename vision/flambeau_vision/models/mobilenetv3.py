@@ -98,15 +98,32 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """[Searching for MobileNetV3](https://arxiv.org/abs/1905.02244).
+    """MobileNet v3: the blocks of version 2, some with weighted channels, arranged by a search.
+
+    Howard et al., [Searching for MobileNetV3](https://arxiv.org/abs/1905.02244), 2019. Build it by `mobilenet_v3_small`
+    or `mobilenet_v3_large`, unless the blocks are to be others.
 
     Args:
-        inverted_residual_setting: what each block is like.
+        inverted_residual_setting: what each block is like, each an `InvertedResidualConfig`.
         last_channel: width of the layer before the last.
-        num_classes: outputs.
-        block: the class of the blocks.
-        norm_layer: normalization.
-        dropout: probability, before the last layer.
+        num_classes: how many outputs there are.
+        block: the class of the blocks; None for its own.
+        norm_layer: called with the number of channels for a normalization; None for what was published.
+        dropout: the probability with which features are zeroed in training, before the last layer.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
+
+    Raises:
+        ValueError: there are no blocks.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> network = models.mobilenet_v3_small(num_classes=10, width_mult=0.5)
+        >>> isinstance(network, models.MobileNetV3), network(torch.rand(2, 3, 32, 32)).shape
+        (True, torch.Size([2, 10]))
     """
 
     def __init__(

@@ -125,17 +125,34 @@ class Bottleneck(nn.Module):
 
 
 class ResNet(nn.Module):
-    """[Deep Residual Learning](https://arxiv.org/abs/1512.03385).
+    """ResNet: blocks of convolutions, each beside a shortcut.
+
+    He, Zhang, Ren and Sun, [Deep Residual Learning for Image Recognition](https://arxiv.org/abs/1512.03385), 2015.
 
     Args:
-        block: `BasicBlock` or `Bottleneck`.
-        layers: blocks in each of the four stages.
-        num_classes: outputs.
-        zero_init_residual: start with blocks that do nothing.
+        block: `BasicBlock`, of two 3 x 3 convolutions, or `Bottleneck`, of a 3 x 3 one between two 1 x 1.
+        layers: how many blocks each of the four stages has.
+        num_classes: how many outputs there are.
+        zero_init_residual: start with blocks that add nothing.
         groups: groups of channels in the 3 x 3 convolutions.
         width_per_group: channels in a group, in the first stage.
-        replace_stride_with_dilation: for each of the last three stages, keep the resolution and dilate instead.
-        norm_layer: normalization.
+        replace_stride_with_dilation: for each of the last three stages, whether to keep the resolution and dilate
+            instead; None for no stage.
+        norm_layer: called with the number of channels for a normalization; None for what was published.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
+
+    Raises:
+        ValueError: `replace_stride_with_dilation` has not three values, or a `BasicBlock` has groups or another width.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> from flambeau_vision.models.resnet import BasicBlock
+        >>> models.ResNet(BasicBlock, [1, 1, 1, 1], num_classes=10)(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(
@@ -306,35 +323,36 @@ def resnet152(**kwargs: Any) -> ResNet:
 
 @register_model(ResNeXt50_32X4D_Weights)
 def resnext50_32x4d(**kwargs: Any) -> ResNet:
-    """ResNeXt of 50 layers, 32 groups of 4 channels: `Aggregated Residual Transformations`_.
+    """ResNeXt of 50 layers, 32 groups of 4 channels; further arguments are those of `ResNet`.
 
-    .. _Aggregated Residual Transformations: https://arxiv.org/abs/1611.05431
+    Xie, Girshick, Dollár, Tu and He, [Aggregated Residual Transformations for Deep Neural
+    Networks](https://arxiv.org/abs/1611.05431), 2016.
     """
     return ResNet(Bottleneck, [3, 4, 6, 3], **{"groups": 32, "width_per_group": 4, **kwargs})
 
 
 @register_model(ResNeXt101_32X8D_Weights)
 def resnext101_32x8d(**kwargs: Any) -> ResNet:
-    """ResNeXt of 101 layers, 32 groups of 8 channels."""
+    """ResNeXt of 101 layers, 32 groups of 8 channels; further arguments are those of `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 32, "width_per_group": 8, **kwargs})
 
 
 @register_model(ResNeXt101_64X4D_Weights)
 def resnext101_64x4d(**kwargs: Any) -> ResNet:
-    """ResNeXt of 101 layers, 64 groups of 4 channels."""
+    """ResNeXt of 101 layers, 64 groups of 4 channels; further arguments are those of `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"groups": 64, "width_per_group": 4, **kwargs})
 
 
 @register_model(Wide_ResNet50_2_Weights)
 def wide_resnet50_2(**kwargs: Any) -> ResNet:
-    """ResNet of 50 layers, twice as wide inside its blocks: `Wide Residual Networks`_.
+    """ResNet of 50 layers, twice as wide inside its blocks; further arguments are those of `ResNet`.
 
-    .. _Wide Residual Networks: https://arxiv.org/abs/1605.07146
+    Zagoruyko and Komodakis, [Wide Residual Networks](https://arxiv.org/abs/1605.07146), 2016.
     """
     return ResNet(Bottleneck, [3, 4, 6, 3], **{"width_per_group": 128, **kwargs})
 
 
 @register_model(Wide_ResNet101_2_Weights)
 def wide_resnet101_2(**kwargs: Any) -> ResNet:
-    """ResNet of 101 layers, twice as wide inside its blocks."""
+    """ResNet of 101 layers, twice as wide inside its blocks; further arguments are those of `ResNet`."""
     return ResNet(Bottleneck, [3, 4, 23, 3], **{"width_per_group": 128, **kwargs})

@@ -71,13 +71,30 @@ class InvertedResidual(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """[Practical Guidelines for Efficient CNN Architecture Design](https://arxiv.org/abs/1807.11164).
+    """ShuffleNet v2: half of the channels pass a block as they are, and then all are shuffled.
+
+    Ma, Zhang, Zheng and Sun, [ShuffleNet V2: Practical Guidelines for Efficient CNN Architecture
+    Design](https://arxiv.org/abs/1807.11164), 2018.
 
     Args:
-        stages_repeats: blocks in each of the three stages.
-        stages_out_channels: channels of the first convolution, the stages and the last convolution.
-        num_classes: outputs.
+        stages_repeats: how many blocks each of the three stages has.
+        stages_out_channels: channels of the first convolution, the three stages and the last convolution.
+        num_classes: how many outputs there are.
         inverted_residual: the class of the blocks.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
+
+    Raises:
+        ValueError: there are not three numbers of blocks, or not five of channels.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> network = models.ShuffleNetV2([1, 1, 1], [8, 16, 32, 64, 128], num_classes=10)
+        >>> network(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(

@@ -77,15 +77,27 @@ def _features_1_1() -> nn.Sequential:
 
 
 class SqueezeNet(nn.Module):
-    """[SqueezeNet](https://arxiv.org/abs/1602.07360).
+    """SqueezeNet: as good as AlexNet with a fiftieth of its weights.
+
+    Iandola, Han, Moskewicz, Ashraf, Dally and Keutzer, [SqueezeNet](https://arxiv.org/abs/1602.07360), 2016.
 
     Args:
-        version: `"1_0"` or `"1_1"`, which takes less than half the work.
-        num_classes: outputs.
-        dropout: probability, before the last convolution.
+        version: `"1_0"`, or `"1_1"`, which takes less than half the work.
+        num_classes: how many outputs there are.
+        dropout: the probability with which features are zeroed in training, before the last convolution.
+
+    Shape:
+        - Input: `(N, 3, H, W)`.
+        - Output: `(N, num_classes)`.
 
     Raises:
-        ValueError: for another version.
+        ValueError: the version is another one.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> models.SqueezeNet("1_1", num_classes=10)(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(self, version: str = "1_0", num_classes: int = 1000, dropout: float = 0.5) -> None:

@@ -41,7 +41,12 @@ _LAYERS = {
 
 
 def make_layers(cfg: list[int | str], batch_norm: bool = False) -> nn.Sequential:
-    """Convolutions of these channels, with poolings where `cfg` says "M"."""
+    """Convolutions and poolings one after the other.
+
+    Args:
+        cfg: channels of each 3 x 3 convolution, with `"M"` where a pooling halves the size.
+        batch_norm: normalize after each convolution.
+    """
     layers: list[nn.Module] = []
     channels = 3
     for entry in cfg:
@@ -57,13 +62,28 @@ def make_layers(cfg: list[int | str], batch_norm: bool = False) -> nn.Sequential
 
 
 class VGG(nn.Module):
-    """[Very Deep Convolutional Networks](https://arxiv.org/abs/1409.1556).
+    """VGG: stacks of 3 x 3 convolutions, then three linear layers, which hold most of the parameters.
+
+    Simonyan and Zisserman, [Very Deep Convolutional Networks for Large-Scale Image
+    Recognition](https://arxiv.org/abs/1409.1556), 2014.
 
     Args:
-        features: the convolutions.
-        num_classes: outputs.
+        features: the convolutions, which end in 512 channels; `make_layers` makes them.
+        num_classes: how many outputs there are.
         init_weights: initialize as the paper's authors do.
-        dropout: probability, after the first two linear layers.
+        dropout: the probability with which features are zeroed in training, after the first two linear layers.
+
+    Shape:
+        - Input: `(N, 3, H, W)`, of 32 x 32 pixels or more for the usual features.
+        - Output: `(N, num_classes)`.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.models import VGG11_Weights
+        >>> from flambeau_vision.models.vgg import make_layers
+        >>> features = make_layers([16, "M", 32, "M", 512])  # what VGG(features) begins with
+        >>> features(torch.rand(1, 3, 32, 32)).shape, VGG11_Weights.DEFAULT.meta["num_params"]
+        (torch.Size([1, 512, 8, 8]), 132863336)
     """
 
     def __init__(

@@ -113,20 +113,37 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """[An Image is Worth 16x16 Words](https://arxiv.org/abs/2010.11929).
+    """A vision transformer: patches of the image are tokens, and attention does the rest.
+
+    Dosovitskiy et al., [An Image is Worth 16x16 Words](https://arxiv.org/abs/2010.11929), 2020.
 
     Args:
-        image_size: side of the images.
-        patch_size: side of the patches that become tokens.
-        num_layers: blocks.
-        num_heads: heads of the attention.
+        image_size: side of the images, in pixels; a multiple of `patch_size`.
+        patch_size: side of the patches that become tokens, in pixels.
+        num_layers: how many blocks there are.
+        num_heads: heads of the attention; they divide `hidden_dim`.
         hidden_dim: width of the tokens.
         mlp_dim: width between the two linear layers of a block.
-        dropout: probability, all over.
-        attention_dropout: probability, in the attention.
-        num_classes: outputs.
+        dropout: the probability with which features are zeroed in training, all over.
+        attention_dropout: the probability with which weights of the attention are zeroed in training.
+        num_classes: how many outputs there are.
         representation_size: width of one more layer before the last; None for no such layer.
-        norm_layer: normalization.
+        norm_layer: called with the width for a normalization.
+
+    Shape:
+        - Input: `(N, 3, image_size, image_size)`.
+        - Output: `(N, num_classes)`.
+
+    Raises:
+        ValueError: patches do not fill the image, or, from calls, images are of another size.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision import models
+        >>> tiny = models.VisionTransformer(
+        ...     image_size=32, patch_size=8, num_layers=1, num_heads=2, hidden_dim=16, mlp_dim=32, num_classes=10)
+        >>> tiny(torch.rand(2, 3, 32, 32)).shape
+        torch.Size([2, 10])
     """
 
     def __init__(
@@ -284,11 +301,22 @@ def interpolate_embeddings(
     """Weights for images of another size: the embeddings of places are interpolated.
 
     Args:
-        image_size: side of the new images.
-        patch_size: side of the patches.
-        model_state: the weights.
-        interpolation_mode: how.
-        reset_heads: leave the last layers out.
+        image_size: side of the new images, in pixels; a multiple of `patch_size`.
+        patch_size: side of the patches, in pixels.
+        model_state: the state dict of a `VisionTransformer` for images of another size.
+        interpolation_mode: how to interpolate, as `flambeau.nn.functional.interpolate` names it.
+        reset_heads: leave the last layers out, for other classes.
+
+    Returns:
+        a state dict.
+
+    Example:
+        >>> from flambeau_vision import models
+        >>> shape = {"patch_size": 8, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "mlp_dim": 32, "num_classes": 10}
+        >>> small = models.VisionTransformer(image_size=32, **shape)
+        >>> large = models.VisionTransformer(image_size=64, **shape)
+        >>> large.load_state_dict(models.vision_transformer.interpolate_embeddings(64, 8, small.state_dict()))
+        <All keys matched successfully>
     """
     name = "encoder.pos_embedding"
     class_place, places = model_state[name][:, :1], model_state[name][:, 1:]

@@ -242,11 +242,10 @@ def fasterrcnn_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> F
 
 @register_model(FasterRCNN_ResNet50_FPN_V2_Weights, loads=True)
 def fasterrcnn_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> FasterRCNN:
-    """Faster R-CNN on ResNet-50, with more convolutions: `Benchmarking Detection Transfer Learning`_.
+    """Faster R-CNN on ResNet-50, with more convolutions; arguments as for `fasterrcnn_resnet50_fpn`.
 
-    Arguments as for `fasterrcnn_resnet50_fpn`.
-
-    .. _Benchmarking Detection Transfer Learning: https://arxiv.org/abs/2111.11429
+    Li, Xie, Chen, Dollár, He and Girshick, [Benchmarking Detection Transfer Learning with Vision
+    Transformers](https://arxiv.org/abs/2111.11429), 2021.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
     network = resnet50(weights=chosen, progress=progress)

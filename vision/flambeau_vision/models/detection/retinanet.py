@@ -278,11 +278,10 @@ def retinanet_resnet50_fpn(*, weights: Any, progress: bool, **kwargs: Any) -> Re
 
 @register_model(RetinaNet_ResNet50_FPN_V2_Weights, loads=True)
 def retinanet_resnet50_fpn_v2(*, weights: Any, progress: bool, **kwargs: Any) -> RetinaNet:
-    """RetinaNet on ResNet-50 with group normalization in its heads: `Bridging the Gap`_.
+    """RetinaNet on ResNet-50 with group normalization in its heads; arguments as for `retinanet_resnet50_fpn`.
 
-    Arguments as for `retinanet_resnet50_fpn`.
-
-    .. _Bridging the Gap: https://arxiv.org/abs/1912.02424
+    Zhang, Chi, Yao, Lei and Li, [Bridging the Gap Between Anchor-based and Anchor-free
+    Detection](https://arxiv.org/abs/1912.02424), 2019.
     """
     chosen, trained = choose_weights(kwargs, weights, ResNet50_Weights.IMAGENET1K_V1, largest=5, usual=3)
     network = resnet50(weights=chosen, progress=progress)

@@ -78,7 +78,7 @@ __device__ inline Int checked(Int target, Int classes) {
     return target;
 }
 
-// Input (batch, classes, inner), its logarithm of summed exponentials (batch, 1, inner), targets (batch, inner).
+// Input (batch, classes, inner), its logarithm of summed exponentials in two parts (batch, 2, inner), targets (batch, inner).
 // Where `log_sum` is null, the input holds log-probabilities already.
 template <typename T>
 __global__ void cross_entropy(const T* input, const T* log_sum, const Int* target, const T* weight, T* losses, T* weights,
@@ -90,7 +90,11 @@ __global__ void cross_entropy(const T* input, const T* log_sum, const Int* targe
         }
         Int chosen = checked(target[i], classes);
         T scale = weight ? weight[chosen] : T(1);
-        T value = input[(i / inner * classes + chosen) * inner + i % inner] - (log_sum ? log_sum[i] : T(0));
+        T value = input[(i / inner * classes + chosen) * inner + i % inner];
+        if (log_sum) {
+            const T* parts = log_sum + i / inner * 2 * inner + i % inner;
+            value = value - parts[0] - parts[inner];
+        }
         weights[i] = scale;
         losses[i] = scale == 0 ? T(0) : -value * scale;
     }
@@ -101,13 +105,14 @@ template <typename T>
 __global__ void cross_entropy_backward(const T* grad, const T* input, const T* log_sum, const Int* target, const T* weight, T* out,
                                        Int count, Int classes, Int inner, Int ignored) {
     FOR_EACH(i, count * classes) {
-        Int sample = i / (classes * inner) * inner + i % inner, here = i / inner % classes, chosen = target[sample];
+        Int batch = i / (classes * inner), sample = batch * inner + i % inner, here = i / inner % classes, chosen = target[sample];
         if (chosen == ignored) {
             out[i] = 0;
             continue;
         }
         T scale = grad[sample] * (weight ? weight[checked(chosen, classes)] : T(1));
-        out[i] = scale * (exp(input[i] - log_sum[sample]) - (here == chosen ? T(1) : T(0)));
+        const T* parts = log_sum + batch * 2 * inner + i % inner;
+        out[i] = scale * (exp(input[i] - parts[0] - parts[inner]) - (here == chosen ? T(1) : T(0)));
     }
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import exp, prod
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from .kernels import kernel
 from .pieces import PIECE, pieces, silent, wide
 from .sums import ones
 
-_SAFE = 50.0  # what exp() of may be summed without overflow
-_FAINT = 1e-20  # sums of exponentials from which on little is lost to underflow
+_SAFE = 46.0  # what exp() of, or of its negative, may be summed without overflow, and with little lost to underflow
+_EXACT = 24.0  # up to where a logarithm of such a sum is as exact as the small loss that it is a part of
 
 
 # --- exponentials and their sums ----------------------------------------------------------------------------------
@@ -39,15 +39,15 @@ def _row_sums(rows: Any) -> Any:
     return rows.dot(ones(rows.shape[1], rows.dtype))[:, None]
 
 
-def _exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
+def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
     """Fill ``out`` with exponentials; return their sums, and what was subtracted before, if anything.
 
-    The largest of each row has to be subtracted only where numbers are large: finding it takes longest.
+    The largest of each row has to be subtracted only where numbers are beyond ``limit``: finding it takes longest.
     """
-    if -_SAFE < rows.item(rows.argmax()) < _SAFE:
+    if -limit < rows.item(rows.argmax()) < limit:
         np.exp(rows, out)
         sums = _row_sums(out)
-        if sums.item(sums.argmin()) > _FAINT:
+        if sums.item(sums.argmin()) > exp(-limit):
             return sums, None
     with silent():
         shift = rows.max(1, keepdims=True)
@@ -80,7 +80,7 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
 @kernel
 def softmax(input: Any, dim: int) -> Any:
     def compute(out: Any, rows: Any) -> None:
-        sums, _ = _exponentials(out, rows)
+        sums, _ = _exponentials(out, rows, _SAFE)
         np.multiply(out, np.reciprocal(sums, sums), out)
 
     return _by_rows(compute, dim, input)
@@ -89,7 +89,7 @@ def softmax(input: Any, dim: int) -> Any:
 @kernel
 def log_softmax(input: Any, dim: int) -> Any:
     def compute(out: Any, rows: Any) -> None:
-        sums, shift = _exponentials(out, rows)
+        sums, shift = _exponentials(out, rows, _EXACT)
         np.log(sums, sums)
         np.subtract(rows if shift is None else np.subtract(rows, shift, out), sums, out)
 
@@ -119,20 +119,25 @@ def log_softmax_backward(g: Any, out: Any, dim: int) -> Any:
 
 @kernel
 def log_sum_exp(input: Any, dim: int) -> Any:
-    shape = list(input.shape)
-    shape[dim] = 1
-    if not input.size:
-        return np.full(shape, -np.inf, input.dtype)
+    """In two parts along ``dim``: what was subtracted, which is 0 where nothing had to be, and the logarithm of the sum."""
     rows = _last(input, dim)
-    if rows.size <= PIECE:
-        return _log_sums(rows).reshape(shape)
-    return np.concatenate([_log_sums(rows[piece]) for piece in pieces(*rows.shape)]).reshape(shape)
+    made = np.zeros((2, len(rows)), input.dtype)
+    if rows.size:
+        for piece in pieces(*rows.shape):
+            _log_sums(made[:, piece], rows[piece])
+    else:
+        made[1] = -np.inf
+    if input.ndim == 2:
+        return made.T if dim in (1, -1) else made
+    along = dim % input.ndim
+    return np.moveaxis(made.reshape(2, *input.shape[:along], *input.shape[along + 1 :]), 0, along)
 
 
-def _log_sums(rows: Any) -> Any:
-    sums, shift = _exponentials(np.empty(rows.shape, rows.dtype), rows)
-    np.log(sums, sums)
-    return sums if shift is None else np.add(sums, shift, sums)
+def _log_sums(out: Any, rows: Any) -> None:
+    sums, shift = _exponentials(np.empty(rows.shape, rows.dtype), rows, _EXACT)
+    np.log(sums[:, 0], out[1])
+    if shift is not None:
+        out[0] = shift[:, 0]
 
 
 # --- attention ----------------------------------------------------------------------------------------------------
@@ -150,7 +155,7 @@ def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
     with silent():
         np.exp(rows, rows)
         sums = _row_sums(rows)
-        if not _FAINT < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < 1 / _FAINT:  # once more, with care
+        if not exp(-_SAFE) < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < exp(_SAFE):  # once more, with care
             np.matmul(query, turned, scores)
             np.subtract(rows, rows.max(1, keepdims=True), rows)
             np.exp(rows, rows)
@@ -224,7 +229,9 @@ def cross_entropy(
 ) -> Any:
     joined = _joined(input)
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
-    return _reduced(log_sum.reshape(-1) - joined[_places(joined.shape, classes)], weights, target, reduction)
+    losses = log_sum[:, 0].reshape(-1) - joined[_places(joined.shape, classes)]
+    losses += log_sum[:, 1].reshape(-1)
+    return _reduced(losses, weights, target, reduction)
 
 
 def _sample_slopes(g: Any, target: Any, weights: Any, reduction: str, ignore_index: int) -> Any:
@@ -258,7 +265,7 @@ def cross_entropy_backward(
     """Probabilities minus one at the target, scaled sample by sample."""
     classes, weights = _classes(target, input.shape[1], weight, input.dtype, ignore_index)
     slopes = _sample_slopes(g, target, weights, reduction, ignore_index)
-    each = slopes.reshape(log_sum.shape) if slopes.ndim else slopes
+    each = slopes.reshape(log_sum[:, :1].shape) if slopes.ndim else slopes
     made = np.empty(input.shape, input.dtype)
     if made.size <= PIECE:
         _probabilities(made, input, log_sum, each)
@@ -271,7 +278,10 @@ def cross_entropy_backward(
 
 
 def _probabilities(out: Any, input: Any, log_sum: Any, factor: Any) -> None:
-    np.subtract(input, log_sum, out)
+    shift, rest = log_sum[:, :1], log_sum[:, 1:]
+    if np.count_nonzero(shift):
+        input = np.subtract(input, shift, out)
+    np.subtract(input, rest, out)
     np.exp(out, out)
     np.multiply(out, factor, out)
 

@@ -268,14 +268,18 @@ op(
 
 
 def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    """The logarithm of the sum of exponentials in two parts, along ``dim``: the largest, and what the others add to it.
+
+    One number for both would be rounded to the digits of the largest, and so would be the small losses of large logits.
+    """
     largest = xp.max(input, axis=dim, keepdims=True)
-    return largest + xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))
+    return xp.concat([largest, xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))], axis=dim)
 
 
 def _cross_entropy_forward(
     xp: Any, input: Any, log_sum: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
 ) -> Any:
-    return _nll_loss_forward(xp, input - log_sum, target, weight, reduction, ignore_index)
+    return _nll_loss_forward(xp, input - log_sum[:, :1] - log_sum[:, 1:], target, weight, reduction, ignore_index)
 
 
 @formula

@@ -60,8 +60,8 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     rows = _rows(dim, input)
     if rows is None:
         return None
-    made = np.empty((*input.shape[:-1], 1), FLOAT)
-    loops.log_sum_exp(made.reshape(-1), *rows)
+    made = np.empty((*input.shape[:-1], 2), FLOAT)
+    loops.log_sum_exp(made.reshape(-1, 2), *rows)
     return made
 
 
@@ -69,7 +69,7 @@ def log_sum_exp(input: Any, dim: int) -> Any:
 def cross_entropy_backward(
     g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 ) -> Any:
-    if input.ndim != 2 or weight is not None or not is_dense(input, log_sum) or g.dtype is not FLOAT:
+    if input.ndim != 2 or weight is not None or not is_dense(input) or g.dtype is not FLOAT:
         return None
     classes = np.ascontiguousarray(target, np.int64)
     if classes.min() < 0 or classes.max() >= input.shape[1]:  # to be ignored, or an error
@@ -77,7 +77,8 @@ def cross_entropy_backward(
     slope = g / FLOAT.type(len(classes)) if reduction == "mean" else g
     made = np.empty(input.shape, FLOAT)
     slopes = np.full(len(classes), slope, FLOAT) if slope.ndim == 0 else np.ascontiguousarray(slope)
-    loops.cross_entropy_backward(made, input, log_sum.reshape(-1), classes, slopes)
+    shifts, rests = np.ascontiguousarray(log_sum.T, FLOAT)
+    loops.cross_entropy_backward(made, input, shifts, rests, classes, slopes)
     return made
 
 

@@ -59,8 +59,8 @@ def log_softmax(out, x):
 def log_sum_exp(out, x):
     for i in prange(len(x)):
         row = x[i]
-        shift = largest(row)
-        out[i] = shift + np.log(_sum_of_exponentials(row, shift))
+        out[i, 0] = largest(row)
+        out[i, 1] = np.log(_sum_of_exponentials(row, out[i, 0]))
 
 
 @compiled
@@ -84,11 +84,11 @@ def log_softmax_backward(made, g, out):
 
 
 @compiled
-def cross_entropy_backward(made, x, log_sum, target, slopes):
+def cross_entropy_backward(made, x, shifts, rests, target, slopes):
     for i in prange(len(x)):
-        shift, slope = log_sum[i], slopes[i]
+        shift, rest, slope = shifts[i], rests[i], slopes[i]
         for j in range(x.shape[1]):
-            made[i, j] = exp_below(x[i, j] - shift) * slope
+            made[i, j] = exp_below(x[i, j] - shift - rest) * slope
         made[i, target[i]] -= slope
 
 

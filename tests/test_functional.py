@@ -189,6 +189,19 @@ def test_cross_entropy_of_large_logits():
     same(x.grad, [[1, -1], [1, -1]])
 
 
+@pytest.mark.parametrize("offset", [0.0, 30.0, -30.0, 1000.0, -1000.0, 2.0**20])
+@pytest.mark.parametrize("space", [(), (2,)])
+def test_cross_entropy_loses_no_digits_to_what_all_logits_have_in_common(offset, space):
+    x = torch.tensor([[0.0, 1.0, 3.5]] * 4 * (space or (1,))[0]).reshape(4, *space, 3).movedim(-1, 1) + offset
+    x.requires_grad_()
+    losses = F.cross_entropy(x, torch.zeros(4, *space, dtype=torch.long), reduction="none")
+    slopes, = torch.autograd.grad(losses.sum(), x)
+    weights = np.exp([0.0, 1.0, 3.5])
+    np.testing.assert_allclose(losses.detach().numpy(), np.full((4, *space), np.log(weights.sum())), 4e-7)
+    expected = weights / weights.sum() - [1, 0, 0]
+    np.testing.assert_allclose(slopes.movedim(1, -1).numpy(), np.broadcast_to(expected, (4, *space, 3)), 1e-6)
+
+
 def test_cross_entropy_keeps_only_the_graph_of_its_input():
     x = normal(3, 4).requires_grad_()
     loss = F.cross_entropy(x, torch.tensor([0, 1, 2]))

@@ -147,15 +147,40 @@ def test_pooling(geometry, ceil_mode, count_padding):
 @pytest.mark.parametrize(("shape", "dim"), [((7, 5), 1), ((7, 5), 0), ((3, 4, 5, 2), 1), ((300, 200), 1), ((1, 1), 0), ((0, 3), 1), ((6,), 0)])
 def test_softmax(name, shape, dim, scale):
     if 0 in shape and name == "log_sum_exp":
-        assert kernels.KERNELS[name](normal(*shape), dim).shape == (0, 1)
+        assert kernels.KERNELS[name](normal(*shape), dim).shape == (0, 2)
+    elif name == "log_sum_exp":
+        agree_on_sums(normal(*shape) * scale, dim)
     else:
         agree(name, [normal(*shape) * scale], dim)
+
+
+def agree_on_sums(x, dim):
+    """The logarithm of a sum of exponentials is in two parts, and which they are is the kernel's choice."""
+    parts = kernels.KERNELS["log_sum_exp"](x, dim)
+    wanted = OPS["log_sum_exp"].forward(np, x, dim)
+    assert parts.shape == wanted.shape
+    np.testing.assert_allclose(parts.sum(dim), wanted.sum(dim), 1e-12, 1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 20.0, -20.0, 45.0, -45.0, 1e4])
+def test_losses_of_large_logits_keep_their_digits(offset):
+    x, target = normal(9, 5).astype(np.float32), np.arange(9) % 5
+    x = np.round(x * 256) / 256 + np.float32(offset)  # which adds exactly
+    exact = x.astype(np.float64) - offset
+    logs = exact - np.log(np.exp(exact).sum(1, keepdims=True))
+    parts = kernels.KERNELS["log_sum_exp"](x, 1)
+    losses = kernels.KERNELS["cross_entropy"](x, parts, target, None, "none", -100)
+    slopes = kernels.KERNELS["cross_entropy_backward"](np.ones(9, np.float32), x, parts, target, None, "none", -100)
+    np.testing.assert_allclose(losses, -logs[np.arange(9), target], 1.3e-6, 1e-6)
+    np.testing.assert_allclose(slopes, np.exp(logs) - np.eye(5)[target], 1.3e-6, 1e-6)
+    np.testing.assert_allclose(kernels.KERNELS["log_softmax"](x, 1), logs, 1.3e-6, 1e-6)
 
 
 def test_softmax_where_rows_differ_by_far():
     """Rows among which one offset would lose others."""
     x = normal(64, 16) + np.linspace(-600, 600, 64)[:, None]
-    for name in ("softmax", "log_softmax", "log_sum_exp"):
+    agree_on_sums(x, 1)
+    for name in ("softmax", "log_softmax"):
         agree(name, [x], 1)
     x[3] = -np.inf
     x[4, 5] = np.nan

@@ -122,11 +122,13 @@ def log_sum_exp(input: Any, dim: int) -> Any:
     """In two parts along ``dim``: what was subtracted, which is 0 where nothing had to be, and the logarithm of the sum."""
     rows = _last(input, dim)
     made = np.zeros((2, len(rows)), input.dtype)
-    if rows.size:
+    if not rows.size:
+        made[1] = -np.inf
+    elif rows.size <= PIECE:
+        _log_sums(made, rows)
+    else:
         for piece in pieces(*rows.shape):
             _log_sums(made[:, piece], rows[piece])
-    else:
-        made[1] = -np.inf
     if input.ndim == 2:
         return made.T if dim in (1, -1) else made
     along = dim % input.ndim

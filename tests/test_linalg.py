@@ -371,6 +371,8 @@ DERIVATIVES = {
     "cross": (LA.cross, [(2, 3), (1, 3)]),
     "vecdot": (LA.vecdot, [(2, 3), (3,)]),
     "cholesky_solve": (lambda A, B: torch.cholesky_solve(B, LA.cholesky(positive(A))), [(3, 3), (3, 2)]),
+    "cholesky_solve batches": (lambda A, B: torch.cholesky_solve(B, LA.cholesky(positive(A), upper=True), True), [(2, 3, 3), (3, 2)]),
+    "cholesky_inverse": (lambda A: torch.cholesky_inverse(LA.cholesky(positive(A))), [(2, 3, 3)]),
 }  # fmt: skip
 
 
@@ -381,6 +383,32 @@ def test_derivatives(name, dtype):
     inputs = [random(*shape, dtype=dtype, seed=number).requires_grad_() for number, shape in enumerate(shapes)]
     assert torch.autograd.gradcheck(function, inputs)
     assert torch.autograd.gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("name", ["cholesky_solve", "cholesky_inverse"])
+def test_derivatives_by_a_cholesky_factor_are_those_by_all_its_elements(name, upper, dtype):
+    """Those of ``(L L^H)^-1 B`` at a triangular ``L``: what lies in the other triangle has a gradient, too."""
+    L = LA.cholesky(positive(random(3, 3, dtype=dtype)), upper=upper)
+    B = random(3, 2, seed=1, dtype=dtype) if name == "cholesky_solve" else eye(3, dtype)
+    weights = random(*B.shape, seed=2, dtype=dtype)
+
+    def solved(L):
+        return torch.cholesky_solve(B, L, upper) if name == "cholesky_solve" else torch.cholesky_inverse(L, upper)
+
+    def by_all_elements(L):
+        return LA.solve(L.mH @ L if upper else L @ L.mH, B)
+
+    def derivatives(function):
+        factor = L.clone().requires_grad_()
+        loss = (function(factor) * weights).sum().abs()
+        first, = torch.autograd.grad(loss, factor, create_graph=True)
+        return first, *torch.autograd.grad((first * first.conj()).real.sum(), factor)
+
+    for ours, wanted in zip(derivatives(solved), derivatives(by_all_elements), strict=True):
+        close(ours, wanted, 1e-8)
+        assert (ours.tril(-1) if upper else ours.triu(1)).abs().sum() > 1e-3
 
 
 @pytest.mark.parametrize("p", [1.5, 2.0])

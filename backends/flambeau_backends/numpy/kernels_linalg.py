@@ -98,6 +98,12 @@ def linalg_solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool = F
     return made
 
 
+@kernel
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    lower, higher = (L.mT.conj(), L) if upper else (L, L.mT.conj())
+    return linalg_solve_triangular(higher, linalg_solve_triangular(lower, B, False), True)
+
+
 def _solve_triangular(A: Any, B: Any, upper: bool, unitriangular: bool) -> Any:
     from flambeau.linalg.factors import solve_triangular_forward
 

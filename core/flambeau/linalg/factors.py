@@ -11,11 +11,20 @@ from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import op
 from ..return_types import make
-from .checks import broadcast_matrices, check_floating, check_matrix, check_same_dtype, check_square, failure, promote_square
+from .checks import (
+    adjoint,
+    broadcast_matrices,
+    check_floating,
+    check_matrix,
+    check_same_dtype,
+    check_square,
+    failure,
+    promote_square,
+)
 
 __all__ = [
-    "ldl_factor", "ldl_factor_ex", "ldl_solve", "lu", "lu_arrays", "lu_factor", "lu_factor_ex", "lu_solve", "permutation",
-    "solve_lower", "solve_triangular", "solve_triangular_forward", "solve_with_lu", "triangular",
+    "cholesky_solve", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lu", "lu_arrays", "lu_factor", "lu_factor_ex", "lu_solve",
+    "permutation", "solve_lower", "solve_triangular", "solve_triangular_forward", "solve_with_lu", "triangular",
 ]  # fmt: skip
 
 # --- triangular systems -------------------------------------------------------------------------------------------
@@ -104,6 +113,35 @@ def _check_solvable(name: str, A: Tensor, B: Tensor, left: bool) -> None:
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and "
                            f"{b[-2]}x{b[-1]})")
+
+
+# --- Cholesky factors ---------------------------------------------------------------------------------------------
+
+
+def _cholesky_solve_forward(xp: Any, B: Any, L: Any, /, upper: bool = False) -> Any:
+    lower = adjoint(xp, L) if upper else L
+    return solve_triangular_forward(xp, adjoint(xp, lower), solve_lower(xp, lower, B, False), True)
+
+
+def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: Any) -> Any:
+    """As if ``L`` was read in full: beside a triangular factor, the other triangle has a gradient too, as in PyTorch."""
+    for_B = F.cholesky_solve(g, L, upper)
+    if not needs[1]:
+        return for_B, None
+    half = F.mm(for_B, F.mH_(out))
+    for_A = half + F.mH_(half)
+    return for_B, -(F.mm(L, for_A) if upper else F.mm(for_A, L))
+
+
+_cholesky_solve = op(
+    "cholesky_solve", _cholesky_solve_forward, promote="match", by_columns=("out",), public=False, method=False, out=False,
+    joint=_cholesky_solve_grad,
+)  # fmt: skip
+
+
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool) -> Tensor:
+    B, L = broadcast_matrices(B, L)
+    return _cholesky_solve(B, L, upper)
 
 
 # --- LU -----------------------------------------------------------------------------------------------------------

@@ -242,12 +242,11 @@ def _refuse_dtype(kernel: str, input: Tensor) -> None:
 @composite(out=True, grad_fn="CholeskySolveBackward0")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution of ``A X = input``, where ``input2`` is the Cholesky factor of ``A``."""
-    from ..linalg import solve_triangular
+    from ..linalg.factors import cholesky_solve
 
     _check_system(input, input2, "u")
     _refuse_dtype("cholesky_solve_cpu", input)
-    lower = input2.mH if upper else input2
-    return solve_triangular(lower.mH, solve_triangular(lower, input, upper=False), upper=True)
+    return cholesky_solve(input, input2, upper)
 
 
 def _check_system(b: Tensor, A: Tensor, name: str) -> None:

@@ -202,6 +202,28 @@ def test_cross_entropy_loses_no_digits_to_what_all_logits_have_in_common(offset,
     np.testing.assert_allclose(slopes.movedim(1, -1).numpy(), np.broadcast_to(expected, (4, *space, 3)), 1e-6)
 
 
+@pytest.mark.parametrize("label", [1.0, -1.0])
+def test_second_derivative_of_soft_margin_loss_keeps_its_digits(label):
+    values = np.array([-60.0, -30, -20, -10, -1, 0, 1, 10, 20, 60])
+    x = torch.tensor(values, dtype=torch.float32, requires_grad=True)
+    loss = F.soft_margin_loss(x, torch.full((10,), label), reduction="sum")
+    first, = torch.autograd.grad(loss, x, create_graph=True)
+    second, = torch.autograd.grad(first.sum(), x, create_graph=True)
+    third, = torch.autograd.grad(second.sum(), x)
+    right, wrong = 1 / (1 + np.exp(-values)), 1 / (1 + np.exp(values))
+    np.testing.assert_allclose(first.detach().numpy(), -label * (wrong if label > 0 else right), 1e-6)
+    inner = slice(1, None) if label > 0 else slice(None, -1)  # at the end, an exponential's square overflows
+    np.testing.assert_allclose(second.detach().numpy()[inner], (right * wrong)[inner], 2e-6, 1e-27)
+    np.testing.assert_allclose(third.numpy()[inner], (right * wrong * (wrong - right))[inner], 2e-6, 1e-27)
+    assert second.isfinite().all()
+
+
+def test_soft_margin_loss_is_of_the_dtype_of_its_input():
+    x = torch.zeros(2, dtype=torch.float16)
+    assert F.soft_margin_loss(x, torch.ones(2)).dtype is torch.float16
+    assert F.soft_margin_loss(x.float(), torch.ones(2, dtype=torch.double)).dtype is torch.float32
+
+
 def test_cross_entropy_keeps_only_the_graph_of_its_input():
     x = normal(3, 4).requires_grad_()
     loss = F.cross_entropy(x, torch.tensor([0, 1, 2]))

@@ -11,7 +11,7 @@ import pytest
 import flambeau as torch
 
 LA = torch.linalg
-INF = float("inf")
+INF, NAN = float("inf"), float("nan")
 DTYPES = [torch.float64, torch.complex128]
 
 
@@ -383,6 +383,36 @@ def test_derivatives(name, dtype):
     inputs = [random(*shape, dtype=dtype, seed=number).requires_grad_() for number, shape in enumerate(shapes)]
     assert torch.autograd.gradcheck(function, inputs)
     assert torch.autograd.gradgradcheck(function, inputs)
+
+
+def derivatives_of_norm(values, p):
+    x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    first, = torch.autograd.grad(LA.vector_norm(x, p), x, create_graph=True)
+    return first.detach(), torch.autograd.grad(first.sum(), x)[0]
+
+
+@pytest.mark.parametrize("p", [-1, 0.5, 1.5, 2])
+def test_the_slope_of_a_norm_has_none_at_zero(p):
+    first, second = derivatives_of_norm([0.0, 0.0], p)
+    assert not first.any() and second.isnan().all()
+
+
+@pytest.mark.parametrize("p", [1, 3, 4, INF])
+def test_the_slope_of_a_norm_at_zero_where_it_does_not_bend(p):
+    first, second = derivatives_of_norm([0.0, 0.0], p)
+    assert not first.any() and not second.any()
+
+
+@pytest.mark.parametrize(("p", "second"), [(1.5, [NAN, 0]), (2, [1 / 3, 0]), (3, [0, 0]), (0.5, [NAN, 0])])
+def test_derivatives_of_a_norm_where_one_element_is_zero(p, second):
+    made = derivatives_of_norm([0.0, 3.0], p)
+    close(made[0], np.array([0.0, 1.0]))
+    close(made[1], np.array(second), 1e-12)
+
+
+def test_derivative_of_the_largest_norm_of_nan():
+    first, _ = derivatives_of_norm([1.0, NAN, 2.0], INF)
+    assert first.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

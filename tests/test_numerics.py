@@ -233,3 +233,12 @@ def test_denormal_numbers_are_flushed_where_asked_for() -> None:
     assert (small * 1).all()
     with pytest.raises(RuntimeError, match="flush_denormal expects a bool, but got int"):
         torch.set_flush_denormal(1)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_nan_has_no_sign(dtype):
+    x = torch.tensor([math.nan, 2.0, -3.0, 0.0], dtype=dtype)
+    for made in (x.sign(), x.sgn(), x.clone().sign_(), x.clone().sgn_(), torch.sign(x, out=torch.empty_like(x))):
+        assert made.tolist() == [0, 1, -1, 0]
+    x.requires_grad_()
+    assert torch.autograd.grad(x.abs().sum(), x)[0].tolist() == [0, 1, -1, 0]

@@ -27,8 +27,8 @@ UFUNCS: dict[str, np.ufunc] = {
     "sqrt": np.sqrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "sign": np.sign,
-    "sgn": np.sign, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "atanh": np.arctanh, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "maximum": np.maximum, "minimum": np.minimum, "logical_and": np.logical_and,
     "logical_or": np.logical_or, "logical_xor": np.logical_xor, "logical_not": np.logical_not,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
@@ -189,7 +189,12 @@ def pow_(input: Any, other: Any) -> Any:
 
 @kernel
 def sign(input: Any) -> Any:
-    return input.copy() if input.dtype.kind == "b" else np.sign(input)
+    if input.dtype.kind == "b":
+        return input.copy()
+    made = np.asarray(np.sign(input))
+    if made.dtype.kind != "c" and (unknown := made != made).any():  # the sign of NaN is 0
+        made[unknown] = 0
+    return made
 
 
 KERNELS["sgn"] = sign

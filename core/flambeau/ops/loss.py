@@ -11,7 +11,7 @@ from .._tensor import Tensor, alias
 from ..arguments import as_float, as_int
 from ..autograd.engine import kind_of_edge, shape_of
 from ..autograd.node import shown_as
-from ..autograd.unfolding import become, step
+from ..autograd.unfolding import become, gathered, step
 from ..dispatch import broadcast_shapes, require_constant
 from ..op import op
 from ..overrides import wanted
@@ -21,7 +21,7 @@ from .standard import extremes
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "check_reduction", "cross_entropy", "huber_loss", "mse_loss",
-    "nll_loss", "reduced", "smooth_l1_loss",
+    "nll_loss", "reduced", "smooth_l1_loss", "soft_margin_loss",
 ]  # fmt: skip
 
 
@@ -116,6 +116,36 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
         raise RuntimeError(f"result type {target.dtype.legacy_name} can't be cast to the desired output type "
                            f"{input.dtype.legacy_name}")  # fmt: skip
     return _huber(input, target, reduction, delta)
+
+
+# --- soft margin --------------------------------------------------------------------------------------------------
+
+
+def _soft_margin_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
+    """Nothing is subtracted, so that it keeps its digits where it is small."""
+    exponential = F.exp(-target * input)
+    above = exponential + 1
+    return g * F.conj(target * target * exponential / (above * above))
+
+
+def _soft_margin_slope_forward(xp: Any, input: Any, target: Any) -> Any:
+    exponential = xp.exp(-target * input)
+    return -target * exponential / (exponential + 1)
+
+
+op(
+    "soft_margin_slope", _soft_margin_slope_forward, public=False, method=False, out=False, input=_soft_margin_slope_grad,
+)  # fmt: skip
+_soft_margin = op(
+    "soft_margin", lambda xp, input, target: xp.log1p(xp.exp(-target * input)), public=False, method=False, out=False,
+    input=lambda F, g, input, target: g * F.conj(F.soft_margin_slope(input, target)),
+)  # fmt: skip
+
+
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """``log(1 + exp(-target * input))``, the target being 1 or -1."""
+    require_constant("soft_margin_loss", target=target)
+    return gathered(reduced(_soft_margin(input, target.to(input.dtype)), reduction), "SoftMarginLossBackward0", (input,))
 
 
 # --- binary cross entropy -----------------------------------------------------------------------------------------

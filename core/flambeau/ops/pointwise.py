@@ -50,7 +50,10 @@ sign = op("sign", lambda xp, input: _sgn_forward(xp, input), takes="real", inpla
 
 
 def _sgn_forward(xp: Any, input: Any) -> Any:
-    return xp.asarray(input, copy=True) if xp.isdtype(input.dtype, "bool") else xp.sign(input)
+    if xp.isdtype(input.dtype, "bool"):
+        return xp.asarray(input, copy=True)
+    made = xp.sign(input)
+    return xp.where(made == made, made, xp.zeros_like(made)) if xp.isdtype(input.dtype, "real floating") else made  # NaN has none
 
 
 def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:

@@ -363,7 +363,7 @@ def std(
 
 
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    return _variance_grad(F, g * 0.5 * _safe_divide(F, F.ones_of(out), out), input, input_shape, dim, correction, keepdim)
+    return _variance_grad(F, F.masked(g / (out * 2), out != 0), input, input_shape, dim, correction, keepdim)
 
 
 _std = op(
@@ -474,11 +474,6 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 # --- norms --------------------------------------------------------------------------------------------------------
 
 
-def _safe_divide(F: Any, a: Any, b: Any) -> Any:
-    zero = b == 0
-    return F.masked(a / (b + F.masked(F.ones_of(b), zero)), ~zero)
-
-
 def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bool = False) -> Any:
     size = xp.abs(input)
     axis = axis_of(dim, input)
@@ -494,22 +489,22 @@ def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bo
 
 
 def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
+    """A slope is 0 where it is not defined, at a norm of 0 and for ``p < 1`` at an element of 0, but its own slope is NaN."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
     if p == 0:
         return g * 0
     if p == 2:
-        return g * _safe_divide(F, input, whole)
-    sign = F.sgn(input)
+        return g * F.masked(input / whole, whole != 0)
     if p == 1:
-        return g * sign
+        return g * F.sgn(input)
     size = F.abs(input)
     if math.isinf(p):
-        found = F.masked(F.ones_of(size), size == whole)
-        return g * sign * found / F.sum(found, tuple(reduced_dims(dim, len(input_shape))), True)
-    if p < 1:  # an element that is 0 has no slope, and neither has a norm that is
-        known = (size != 0) & (whole != 0)
-        return g * sign * F.masked(F.pow_scalar(_safe_divide(F, size, whole) + F.masked(F.ones_of(size), ~known), p - 1), known)
-    return g * sign * F.pow_scalar(_safe_divide(F, size, whole), p - 1)
+        found = F.masked(F.ones_of(size), (size == whole) | (size != size))
+        return g * F.sgn(input) * found / F.sum(found, tuple(reduced_dims(dim, len(input_shape))), True)
+    if p < 1:
+        return g * F.sgn(input) * F.masked(F.pow_scalar(size, p - 1), size != 0) * F.pow_scalar(whole, 1 - p)
+    slope = F.sgn(input) * F.pow_scalar(size, p - 1) if p < 2 else input * F.pow_scalar(size, p - 2)
+    return slope * F.masked(g / F.pow_scalar(whole, p - 1), whole != 0)
 
 
 _vector_norm = op(

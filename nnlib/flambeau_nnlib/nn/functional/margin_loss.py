@@ -9,6 +9,7 @@ from flambeau import Tensor
 from flambeau.arguments import as_float
 from flambeau.autograd.unfolding import gathered
 from flambeau.dispatch import require_constant, require_dtype, require_flags
+from flambeau.ops import loss as ops
 from flambeau.ops.loss import check_reduction, reduced
 
 from .activation import logsigmoid
@@ -234,8 +235,7 @@ def soft_margin_loss(
         raise RuntimeError("result type ComplexFloat can't be cast to the desired output type Float")
     if torch.broadcast_shapes(input.shape, target.shape) != input.shape:
         raise RuntimeError(f"target of shape {list(target.shape)} does not broadcast to the input's, {list(input.shape)}")
-    require_constant("soft_margin_loss", target=target)
-    return gathered(reduced((-target * input).exp().log1p(), reduction), "SoftMarginLossBackward0", (input,))
+    return ops.soft_margin_loss(input, target, reduction)
 
 
 def multilabel_soft_margin_loss(

@@ -478,6 +478,19 @@ def test_response_norms(size):
     np.testing.assert_allclose(call(nn.CrossMapLRN2d(size, 0.5), x), expected, **CLOSE)
 
 
+@pytest.mark.parametrize(("size", "first", "last"), [(1, 0, 0), (2, -1, 0), (3, -2, 0), (4, -2, 1), (5, -3, 1)])
+def test_gradient_of_cross_map_response_norm_sums_over_channels_as_pytorch_does(size, first, last):
+    x, slopes = floats(2, 7, 3, 4), floats(2, 7, 3, 4)
+    given = torch.tensor(x, requires_grad=True)
+    result = nn.CrossMapLRN2d(size, 0.5, 0.6)(given)
+    made, = torch.autograd.grad(result, given, torch.tensor(slopes))
+    root = result.detach().numpy() / x
+    ratios = slopes * result.detach().numpy() * root ** (1 / 0.6)
+    sums = np.stack([ratios[:, max(c + first, 0) : max(c + last + 1, 0)].sum(1) for c in range(7)], 1)
+    np.testing.assert_allclose(made.numpy(), slopes * root - 2 * 0.5 * 0.6 / size * x * sums, rtol=1e-4, atol=1e-5)
+    assert result.grad_fn.name() == "CrossMapLRN2dBackward"
+
+
 @pytest.mark.parametrize(
     ("layer", "shape", "message"),
     [

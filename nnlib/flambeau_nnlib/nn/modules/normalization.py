@@ -11,6 +11,7 @@ from flambeau import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from . import _functions
 from .module import Module
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
@@ -268,14 +269,7 @@ class CrossMapLRN2d(_ResponseNorm):
         super().__init__(size, alpha, beta, k)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.dim() != 4:
-            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        reach = (self.size - 1) // 2
-        channel = torch.arange(input.size(1), device=input.device)
-        distance = channel.unsqueeze(1) - channel
-        window = (distance.abs() <= reach) | ((channel == 0) & (distance > reach))
-        sums = torch.einsum("cj,njhw->nchw", window.to(input.dtype), input * input)
-        return input * (self.k + self.alpha / self.size * sums) ** -self.beta
+        return _functions.CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)  # type: ignore[no-any-return]  # what forward returns
 
 
 def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

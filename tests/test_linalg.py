@@ -361,6 +361,10 @@ DERIVATIVES = {
     "pinv": (LA.pinv, [(2, 4, 3)]),
     "pinv wide": (LA.pinv, [(2, 3)]),
     "lstsq": (lambda A, B: LA.lstsq(A, B).solution, [(4, 3), (4, 2)]),
+    "lstsq residuals": (lambda A, B: tuple(LA.lstsq(A, B, driver="gelsd")[:2]), [(2, 4, 3), (2, 4, 2)]),
+    "lstsq vectors": (lambda A, B: tuple(LA.lstsq(A, B, driver="gels")[:2]), [(2, 4, 3), (2, 4)]),
+    "lstsq broadcast": (lambda A, B: tuple(LA.lstsq(A, B, driver="gels")[:2]), [(1, 4, 3), (2, 4, 1)]),
+    "lstsq wide": (lambda A, B: LA.lstsq(A, B).solution, [(2, 3), (2, 2)]),
     "matrix_exp": (LA.matrix_exp, [(2, 3, 3)]),
     "matrix_power": (lambda A: LA.matrix_power(A, -3), [(3, 3)]),
     "norms": (lambda A: (LA.matrix_norm(A, 2), LA.matrix_norm(A, "nuc"), LA.matrix_norm(A, 1), LA.vector_norm(A, 3, 0)),
@@ -383,6 +387,25 @@ def test_derivatives(name, dtype):
     inputs = [random(*shape, dtype=dtype, seed=number).requires_grad_() for number, shape in enumerate(shapes)]
     assert torch.autograd.gradcheck(function, inputs)
     assert torch.autograd.gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+def test_least_squares_are_one_operation(driver):
+    A, B = random(4, 3).requires_grad_(), random(4, 2).requires_grad_()
+    found = LA.lstsq(A, B, driver=driver)
+    for each in found[:2]:
+        assert each.grad_fn.name() == "LinalgLstsqBackward0"
+        assert len(each.grad_fn.next_functions) == 2
+    slopes, = torch.autograd.grad(found.residuals.sum(), B)
+    close(slopes, 2 * (B - A @ found.solution).detach() if driver != "gelsy" else torch.zeros(4, 2).double())
+
+
+def test_a_power_of_zero_has_a_gradient_of_zero():
+    A = random(2, 3, 3).requires_grad_()
+    made = LA.matrix_power(A, 0)
+    close(made, np.broadcast_to(np.eye(3), (2, 3, 3)))
+    assert made.grad_fn.name().endswith("CopyBackwards") and made.is_contiguous()
+    assert not torch.autograd.grad(made.sum(), A)[0].any()
 
 
 def derivatives_of_norm(values, p):

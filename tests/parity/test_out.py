@@ -77,7 +77,9 @@ REASONS = {
         **dict.fromkeys(["amax", "amin", "linalg.matrix_power", "matrix_power", "mean", "nanmean", "nansum"],
                         "the input, a part of the input"),
     },
-    "writes without a history, or refuses to": dict.fromkeys(["histc", "lu"], "requiring grad"),
+    "writes without a history, or refuses to": {
+        **dict.fromkeys(["histc", "lu"], "requiring grad"), "linalg.matrix_power": "of inputs that require grad",
+    },
 }  # fmt: skip
 EXCEPTIONS = {(name, place) for table in REASONS.values() for name, places in table.items() for place in places.split(", ")}
 UP_TO_SIGN = {"svd", "linalg.svd", "linalg.eigh", "linalg.eig", "qr", "linalg.qr", "linalg.lobpcg"}

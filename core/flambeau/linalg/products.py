@@ -179,7 +179,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         input, n = inv(input), -n
     if n == 0:
         eye = input.new_ones(input.shape[-2:]).tril().triu()
-        return eye.expand(input.shape).clone()
+        return input.clone(memory_format=contiguous_format).copy_(eye)
     made, square = None, input
     while n:
         if n & 1:

@@ -11,7 +11,6 @@ from .._tensor import Tensor
 from ..autograd.unfolding import gathered
 from ..inplace import with_out
 from ..op import composite, op
-from ..ops.padding import constant_pad
 from ..return_types import make
 from .checks import (
     LinAlgError,
@@ -322,6 +321,45 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     return _pinv(input, _as(unit, 0.0 if atol is None else atol), relative, hermitian)
 
 
+def _lstsq_forward(
+    xp: Any, A: Any, B: Any, /, rtol: float, is_vector: bool = False, with_residuals: bool = False
+) -> tuple[Any, Any, Any]:
+    right = xp.expand_dims(B, axis=-1) if is_vector else B
+    real = xp.abs(right).dtype
+    inverse = _pinv_forward(xp, A, xp.zeros((), dtype=real), xp.full((), rtol, dtype=real))
+    solution = xp.matmul(inverse, right)
+    errors = xp.abs(xp.matmul(A, solution) - right)
+    residuals = xp.sum(errors * errors, axis=-2) if with_residuals else xp.zeros((0,), dtype=real)
+    solution = _as_lapack_writes(xp, solution, A.shape[-2])
+    if is_vector:
+        solution, residuals = solution[..., 0], residuals[..., 0] if with_residuals else residuals
+    return solution, residuals, inverse
+
+
+def _as_lapack_writes(xp: Any, solution: Any, rows: int) -> Any:
+    """By columns, over the first part of a right hand side that may have had more rows."""
+    turned = xp.matrix_transpose(solution)
+    columns = turned.shape[-1]
+    spare = xp.zeros((*turned.shape[:-1], max(rows - columns, 0)), dtype=turned.dtype)
+    dense = xp.reshape(xp.reshape(turned, (-1,)), turned.shape)
+    return xp.matrix_transpose(xp.concat([dense, spare], axis=-1)[..., :columns])
+
+
+def _lstsq_grad(F: Any, g: Any, A: Any, B: Any, out: Any, is_vector: bool, with_residuals: bool) -> tuple[Any, Any]:
+    gX, X, right = (F.reshape(each, (*each.shape, 1)) if is_vector else each for each in (g[0], out[0], B))
+    inverse = out[2]
+    for_A = _pinv_grad(F, F.mm(gX, F.mH_(right)) + g[2], A, inverse)
+    for_B = F.mm(F.mH_(inverse), gX)
+    if with_residuals:  # they are least, so that a change of the solution changes nothing
+        slope = (F.mm(A, X) - right) * F.reshape(g[1] * 2, (*X.shape[:-2], 1, X.shape[-1]))
+        for_A, for_B = for_A + F.mm(slope, F.mH_(X)), for_B - slope
+    return for_A, F.reshape(for_B, for_B.shape[:-1]) if is_vector else for_B
+
+
+_lstsq = op(
+    "linalg_lstsq", _lstsq_forward, promote="match", results=("solution", "residuals", "inverse"),
+    result_promotions=("same", "real", "same"), requires="linalg", public=False, method=False, out=False, joint=_lstsq_grad,
+)  # fmt: skip
 _Lstsq = make("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
@@ -362,25 +400,16 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     """
     driver = "gelsy" if driver is None else driver
     is_vector = _check_lstsq(input, b, driver)
-    right = b.unsqueeze(-1) if is_vector else b
     rows, columns = input.shape[-2:]
     relative = max(rows, columns) * dtypes.finfo(input.dtype).eps if rcond is None else rcond
-    one, other = broadcast_matrices(input, right)
-    solution = (other.mT @ pinv(one, rcond=relative).mT).mT  # the product by columns
-    if rows > columns:  # PyTorch's is a part of what LAPACK wrote over ``b``
-        solution = constant_pad(solution.mT, (0, rows - columns))[..., :columns].mT
     S = svd(input.detach(), full_matrices=False).S
     rank = (relative * S[..., :1] < S).sum(-1)
-    real, empty = S.dtype, S.new_empty(0)
-    residuals = empty
-    if driver != "gelsy" and rows > columns and (driver == "gels" or bool((rank == columns).all())):
-        residuals = ((one @ solution - other).abs() ** 2).sum(-2).to(real)
-        residuals = residuals.squeeze(-1) if is_vector else residuals
+    with_residuals = driver != "gelsy" and rows > columns and (driver == "gels" or bool((rank == columns).all()))
+    one, other = (input, b) if is_vector else broadcast_matrices(input, b)
     return _Lstsq((
-        gathered(solution.squeeze(-1) if is_vector else solution, "LinalgLstsqBackward0", (input, b)),
-        residuals,
+        *_lstsq(one, other, relative, is_vector, with_residuals)[:2],
         rank.new_empty(0) if driver == "gels" else rank,
-        S if driver in ("gelsd", "gelss") else empty,
+        S if driver in ("gelsd", "gelss") else S.new_empty(0),
     ))  # fmt: skip
 
 

@@ -278,7 +278,7 @@ _PRODUCTS = [
     *(_of(name, lambda np, a: np.linalg.matrix_power(a, 3), (2, 3, 3), args=(3,), atol=1e-4)
       for name in ("matrix_power", "linalg.matrix_power")),
     _of("linalg.matrix_power", lambda np, a: np.linalg.matrix_power(a, -2), (3, 3), args=(-2,), prepare=_regular),
-    _of("linalg.matrix_power", lambda np, a: np.eye(3) + 0 * a, (2, 3, 3), args=(0,), grad=False),
+    _of("linalg.matrix_power", lambda np, a: np.eye(3) + 0 * a, (2, 3, 3), args=(0,)),
     Sample("linalg.multi_dot", lambda torch, *x: torch.linalg.multi_dot(x), [real(2, 3), real(3, 4), real(4)],
            lambda np, *x: np.linalg.multi_dot(x), _TYPES, atol=1e-4),
     Sample("chain_matmul", lambda torch, *x: torch.chain_matmul(*x), [real(2, 3), real(3, 4), real(4, 2)],

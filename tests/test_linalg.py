@@ -472,7 +472,34 @@ def test_derivatives_of_distances(p, mode):
     assert torch.autograd.gradgradcheck(lambda x, y: torch.cdist(x, y, p, mode), inputs)
 
 
+# --- half precision -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_exponential_of_half_precision_overflows_only_where_its_result_does(dtype):
+    A = torch.tensor([[5.0, 1.25], [2.5, 5.0]], dtype=dtype, requires_grad=True)
+    made = LA.matrix_exp(A)
+    slopes, = torch.autograd.grad(made.sum(), A)
+    wide = A.detach().double().requires_grad_()
+    expected = LA.matrix_exp(wide)
+    assert made.dtype is slopes.dtype is dtype
+    close(made.double(), expected, 0.01)
+    close(slopes.double(), torch.autograd.grad(expected.sum(), wide)[0], 0.01)
+
+
 # --- names of old -------------------------------------------------------------------------------------------------
+
+
+def test_lu_with_info_is_a_named_tuple():
+    A = random(2, 3, 3)
+    found = torch.lu(A, get_infos=True)
+    assert repr(found).startswith("torch.return_types._lu_with_info(\nLU=tensor(")
+    close(found.LU, LA.lu_factor(A).LU)
+    assert found.pivots is found[1] and found.info.tolist() == [0, 0]
+    assert type(torch.lu(A)) is tuple
+    given = [torch.empty(0), torch.empty(0, dtype=torch.int32), torch.empty(0, dtype=torch.int32)]
+    given[0] = given[0].double()
+    assert torch.lu(A, get_infos=True, out=given) is given and given[0].equal(found.LU)
 
 
 def test_names_of_old():

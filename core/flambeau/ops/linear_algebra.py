@@ -21,7 +21,7 @@ from .reductions import _vector_norm
 __all__: list[str] = []
 
 _SLogDet, _QR, _SVD = make("slogdet", ("sign", "logabsdet")), make("qr", ("Q", "R")), make("svd", ("U", "S", "V"))
-_LUUnpack = make("lu_unpack", ("P", "L", "U"))
+_LUUnpack, _LUWithInfo = make("lu_unpack", ("P", "L", "U")), make("_lu_with_info", ("LU", "pivots", "info"))
 _TriangularSolve = make("triangular_solve", ("solution", "cloned_coefficient"))
 
 
@@ -361,16 +361,18 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 @composite
 def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
-    """``(LU, pivots)`` of :func:`torch.linalg.lu_factor`, and where asked for ``info`` instead of an error."""
+    """``(LU, pivots)`` of :func:`torch.linalg.lu_factor`; with ``get_infos``, they are named and ``info`` is with them."""
     from .. import linalg
 
     _deprecate("lu(A)", "lu_factor(A)")
-    made = tuple(linalg.lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
+    found = linalg.lu_factor_ex(A, pivot=pivot)
+    made = tuple(found) if get_infos else tuple(found[:2])
     if out is None:
-        return made
+        return _LUWithInfo(made) if get_infos else made
     from .. import outputs
 
-    return outputs.write("lu", out, made)
+    outputs.write("lu", out, made)
+    return out
 
 
 @composite(out=True)

@@ -419,13 +419,50 @@ def test_register_kl_takes_the_most_specific_pair():
     assert D.kl_divergence(D.Normal(0.0, 1.0), Derived(0.0, 1.0)) == "normal, derived"
     with pytest.warns(RuntimeWarning, match=r"Ambiguous kl_divergence\(Derived, Derived\)"):
         D.kl_divergence(Derived(0.0, 1.0), Derived(0.0, 1.0))
-    with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass"):
-        D.register_kl(Base, int)
+    with pytest.raises(TypeError, match="Expected type_q to be a class"):
+        D.register_kl(Base, "Normal")
     with pytest.raises(NotImplementedError, match="p type Cauchy and q type Normal"):
         D.kl_divergence(D.Cauchy(0.0, 1.0), D.Normal(0.0, 1.0))
 
 
+def test_register_kl_takes_any_class():
+    class Posterior:
+        """What has a mean is enough for this divergence."""
+
+        mean = 3.0
+
+    D.register_kl(Posterior, D.Normal)(lambda p, q: p.mean - q.mean)
+    assert D.kl_divergence(Posterior(), D.Normal(1.0, 1.0)).item() == 2
+
+
 # --- the base class ---
+
+
+@pytest.mark.parametrize(("family", "args"), [
+    (D.Normal, (0.0, 1.0)), (D.Beta, (1.0, 2.0)), (D.HalfNormal, (1.0,)), (D.ExpTransform, ()), (D.AffineTransform, (1.0, 2.0)),
+])  # fmt: skip
+def test_classes_beside_are_initialized(family, args):
+    class Beside:
+        def __init__(self):
+            self.batches = getattr(self, "batch_shape", None)
+
+    class Both(family, Beside):
+        pass
+
+    both = Both(*args)
+    assert both.batches == (None if isinstance(both, D.Transform) else ())
+
+
+def test_a_base_between_a_distribution_and_its_own_is_initialized():
+    class Named(D.Distribution):
+        def __init__(self, *args, **kwargs):
+            self.name = "named"
+            super().__init__(*args, **kwargs)
+
+    class NamedNormal(D.Normal, Named):
+        pass
+
+    assert NamedNormal(torch.zeros(2), 1.0).name == "named"
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -6,6 +6,7 @@ import pickle
 import warnings
 import weakref
 from collections import OrderedDict
+from unittest import mock
 
 import pytest
 
@@ -118,6 +119,50 @@ def test_assignment_before_init_is_refused():
         Forgetful(nn.Parameter(torch.ones(1)))
     with pytest.raises(AttributeError, match=r"cannot assign module before Module.__init__\(\) call"):
         Forgetful(nn.ReLU())
+    plain = Forgetful(torch.ones(1))
+    with pytest.raises(AttributeError, match="'Forgetful' object has no attribute '_parameters'"):
+        del plain.value
+    with pytest.raises(AttributeError, match="'Forgetful' object has no attribute '_backward_hooks'"):
+        plain(1)
+
+
+def test_a_second_init_clears_the_members():
+    layer = nn.BatchNorm1d(2)
+    layer.register_buffer("cache", torch.ones(1), persistent=False)
+    layer.register_forward_hook(double_output)
+    layer.mark, layer.child = "kept", nn.ReLU()
+    nn.Module.__init__(layer.eval())
+    assert layer.mark == "kept" and layer.training and layer.num_features == 2
+    for name in ("weight", "running_mean", "cache", "child"):
+        with pytest.raises(AttributeError, match=f"'BatchNorm1d' object has no attribute '{name}'"):
+            getattr(layer, name)
+    layer.register_buffer("cache", torch.ones(1))
+    assert list(layer.state_dict()) == ["cache"] and not layer._forward_hooks
+    layer.__init__(4, affine=False)
+    assert layer.weight is None and layer(torch.ones(2, 4)).shape == (2, 4)
+    net = nn.Sequential(nn.ReLU(), nn.Tanh())
+    net.__init__(nn.Sigmoid())
+    assert repr(net) == "Sequential(\n  (0): Sigmoid()\n)" and not hasattr(net, "1")
+
+
+def test_bases_that_each_initialize_the_module():
+    class First(nn.Module):
+        def __init__(self):
+            nn.Module.__init__(self)
+            self.first = nn.Parameter(torch.ones(1))
+
+    class Second(nn.Module):
+        def __init__(self):
+            nn.Module.__init__(self)
+            self.second = nn.Parameter(torch.ones(1))
+
+    class Both(First, Second):
+        def __init__(self):
+            First.__init__(self)
+            Second.__init__(self)
+
+    both = Both()
+    assert list(both.state_dict()) == ["second"] and not hasattr(both, "first")
 
 
 @pytest.mark.parametrize(
@@ -514,12 +559,30 @@ def test_deepcopy_keeps_shared_parameters_shared():
     assert twin[0].weight is twin[1].weight and twin[0].weight is not net[0].weight
 
 
-def test_shallow_copy_shares_tensors_only():
+def test_a_shallow_copy_shares_the_members_but_no_other_attributes():
     net = Net()
     twin = copy.copy(net)
-    assert twin.scale is net.scale
     twin.scale = nn.Parameter(torch.zeros(2))
-    assert float(net.scale.sum()) == 2 and float(twin.scale.sum()) == 0
+    net.head = nn.Identity()
+    twin.mark = net.mark = "other"
+    net.mark = "own"
+    assert twin.scale is net.scale and net.scale.tolist() == [0, 0]
+    assert twin.head is net.head and isinstance(twin.head, nn.Identity)
+    assert (net.mark, twin.mark) == ("own", "other")
+    layers = nn.ModuleList([nn.ReLU()])
+    copy.copy(layers).append(nn.Tanh())
+    assert len(layers) == 2 and isinstance(layers[1], nn.Tanh)
+
+
+def test_a_copy_of_the_attributes_can_be_given_members_of_its_own():
+    net = nn.Linear(2, 1)
+    twin = type(net).__new__(type(net))
+    twin.__dict__ = net.__dict__.copy()
+    twin._parameters = twin._parameters.copy()
+    twin.weight = nn.Parameter(torch.zeros(1, 2))
+    twin._parameters["bias"] = None
+    assert twin.weight.tolist() == [[0, 0]] and twin.bias is None and twin(torch.ones(2)).tolist() == [0]
+    assert net.weight.abs().sum() > 0 and net.bias is not None and len(list(net.parameters())) == 2
 
 
 def test_module_with_its_own_setstate():
@@ -634,6 +697,28 @@ def test_removing_the_last_hook_restores_the_short_call():
     assert layer(1) == 2 and layer._has_hooks
     handle.remove()
     assert layer(1) == 1 and not layer._has_hooks
+
+
+def test_hooks_that_are_assigned_are_called():
+    layer, other = nn.Identity(), nn.Identity()
+    other.register_forward_hook(double_output)
+    assert layer(1) == 1
+    layer._forward_hooks = other._forward_hooks
+    assert layer(1) == 2
+    layer._forward_hooks = OrderedDict()
+    assert layer(1) == 1
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, copy.copy, lambda layer: layer])
+def test_a_forward_that_replaces_the_own(duplicate):
+    layer = nn.Linear(2, 2)
+    layer.forward = lambda x: x * 5
+    assert duplicate(layer)(torch.ones(2)).tolist() == [5, 5]
+    del layer.forward
+    with mock.patch.object(layer, "forward", return_value="patched") as forward:
+        assert layer(1, scale=2) == "patched"
+    forward.assert_called_once_with(1, scale=2)
+    assert "forward" not in vars(layer) and layer(torch.ones(2)).shape == (2,)
 
 
 def test_tensors_of_an_own_class_are_parameters():

@@ -49,7 +49,7 @@ class Bernoulli(ProbsLogits, ExponentialFamily):
         validate_args: bool | None = None,
     ) -> None:
         name, value = self._given(probs, logits)
-        self._init_params(validate_args, **{name: value})
+        super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

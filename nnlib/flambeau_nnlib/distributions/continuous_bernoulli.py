@@ -59,7 +59,7 @@ class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
                 raise ValueError("The parameter probs has invalid values")
             value = clamp_probs(value)
         self._lims = lims
-        self._init_params(validate_args, **{name: value})
+        super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
 
     @lazy_property
     def probs(self) -> Tensor:

@@ -77,12 +77,13 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_params()
+        super().__init__()  # a class beside this one may want to be initialized
 
-    def _init_params(self, validate_args: bool | None, **params: Tensor | float) -> None:
-        """Keep the parameters, broadcast against each other; their common shape is the batch shape."""
+    def _keep_params(self, **params: Tensor | float) -> torch.Size:
+        """Keep the parameters, broadcast against each other, and return their common shape: the batch shape."""
         tensors = broadcast_all(*params.values())
         vars(self).update(zip(params, tensors, strict=True))
-        Distribution.__init__(self, tensors[0].shape, validate_args=validate_args)
+        return tensors[0].shape
 
     # --- shapes and parameters ---
 

@@ -37,7 +37,7 @@ class Exponential(ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
-        self._init_params(validate_args, rate=rate)
+        super().__init__(self._keep_params(rate=rate), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -39,7 +39,7 @@ class FisherSnedecor(Distribution):
     has_rsample = True
 
     def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
-        self._init_params(validate_args, df1=df1, df2=df2)
+        super().__init__(self._keep_params(df1=df1, df2=df2), validate_args=validate_args)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
 

@@ -43,7 +43,7 @@ class Gamma(ExponentialFamily):
     def __init__(
         self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None
     ) -> None:
-        self._init_params(validate_args, concentration=concentration, rate=rate)
+        super().__init__(self._keep_params(concentration=concentration, rate=rate), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

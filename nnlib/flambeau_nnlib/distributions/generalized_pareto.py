@@ -51,7 +51,7 @@ class GeneralizedPareto(Distribution):
         concentration: Tensor | float,
         validate_args: bool | None = None,
     ) -> None:
-        self._init_params(validate_args, loc=loc, scale=scale, concentration=concentration)
+        super().__init__(self._keep_params(loc=loc, scale=scale, concentration=concentration), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> constraints.Constraint:

@@ -44,7 +44,7 @@ class Geometric(ProbsLogits):
         validate_args: bool | None = None,
     ) -> None:
         name, value = self._given(probs, logits)
-        self._init_params(validate_args, **{name: value})
+        super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
         if self._validate_args and name == "probs" and not (self.probs > 0).all():
             value = self.probs
             raise ValueError(

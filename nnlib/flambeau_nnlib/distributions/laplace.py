@@ -38,7 +38,7 @@ class Laplace(Distribution):
     has_rsample = True
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        self._init_params(validate_args, loc=loc, scale=scale)
+        super().__init__(self._keep_params(loc=loc, scale=scale), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

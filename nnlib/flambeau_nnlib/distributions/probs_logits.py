@@ -59,4 +59,4 @@ class CountedProbsLogits(ProbsLogits):
     ) -> None:
         name, value = self._given(probs, logits)
         total_count, value = broadcast_all(total_count, value)
-        self._init_params(validate_args, total_count=total_count.type_as(value), **{name: value})
+        super().__init__(self._keep_params(total_count=total_count.type_as(value), **{name: value}), validate_args=validate_args)

@@ -53,7 +53,7 @@ class LogitRelaxedBernoulli(ProbsLogits):
     ) -> None:
         self.temperature = temperature
         name, value = self._given(probs, logits)
-        self._init_params(validate_args, **{name: value})
+        super().__init__(self._keep_params(**{name: value}), validate_args=validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

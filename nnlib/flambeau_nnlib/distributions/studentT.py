@@ -51,7 +51,7 @@ class StudentT(Distribution):
         scale: Tensor | float = 1.0,
         validate_args: bool | None = None,
     ) -> None:
-        self._init_params(validate_args, df=df, loc=loc, scale=scale)
+        super().__init__(self._keep_params(df=df, loc=loc, scale=scale), validate_args=validate_args)
         self._chi2 = Chi2(self.df)
 
     @property

@@ -36,7 +36,7 @@ class Uniform(Distribution):
     has_rsample = True
 
     def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
-        self._init_params(validate_args, low=low, high=high)
+        super().__init__(self._keep_params(low=low, high=high), validate_args=validate_args)
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:

@@ -43,7 +43,7 @@ class VonMises(Distribution):
     def __init__(
         self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
     ) -> None:
-        self._init_params(validate_args, loc=loc, concentration=concentration)
+        super().__init__(self._keep_params(loc=loc, concentration=concentration), validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:

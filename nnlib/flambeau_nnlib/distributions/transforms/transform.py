@@ -53,6 +53,7 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._set_cache(cache_size)
+        super().__init__()  # a class beside this one may want to be initialized
 
     def _set_cache(self, cache_size: int) -> None:
         self._cache_size = cache_size

@@ -50,8 +50,11 @@ class GlobalHooks:
 GLOBAL = GlobalHooks()
 
 
+CALL_HOOK_KINDS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
+
+
 def has_call_hooks(owner: Any) -> bool:
-    return bool(owner._forward_pre_hooks or owner._forward_hooks or owner._backward_pre_hooks or owner._backward_hooks)
+    return any(getattr(owner, kind) for kind in CALL_HOOK_KINDS)
 
 
 def add_hook(hooks: OrderedDict, hook: Callable, prepend: bool = False, **flags: OrderedDict) -> RemovableHandle:
@@ -77,7 +80,7 @@ def announce(kind: str, module: Module, name: str, value: Any) -> Any:
 class Hookable:
     """The part of `Module` that registers hooks and calls them."""
 
-    _has_hooks = False
+    _has_hooks: Any = True  # each module says for itself that it has none
     _hook_kinds = (
         "_forward_pre_hooks",
         "_forward_pre_hooks_with_kwargs",
@@ -103,7 +106,7 @@ class Hookable:
         >>> layer(torch.zeros(2))
         tensor([1., 1.])
         """
-        self._has_hooks = True
+        self.__dict__["_has_hooks"] = True
         flags = {"with_kwargs": self._forward_pre_hooks_with_kwargs} if with_kwargs else {}
         return add_hook(self._forward_pre_hooks, hook, prepend, **flags)
 
@@ -115,7 +118,7 @@ class Hookable:
         With `with_kwargs`, the hook is called as `hook(module, args, kwargs, output)`; with `always_call`, it is
         called even if forward raised.
         """
-        self._has_hooks = True
+        self.__dict__["_has_hooks"] = True
         flags = {}
         if with_kwargs:
             flags["with_kwargs"] = self._forward_hooks_with_kwargs
@@ -125,7 +128,7 @@ class Hookable:
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the module's backward; it may return a new `grad_output`."""
-        self._has_hooks = True
+        self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
@@ -135,19 +138,19 @@ class Hookable:
         inputs and outputs of the module are views and must not be modified in place.
         """
         claim_backward_hooks(self, full=True, where="on a single Module")
-        self._has_hooks = True
+        self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         """The old form of `register_full_backward_hook`: sees the gradients of the module's last operation only."""
         claim_backward_hooks(self, full=False, where="on a single Module")
-        self._has_hooks = True
+        self.__dict__["_has_hooks"] = True
         return add_hook(self._backward_hooks, hook)
 
     def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
         if not (has_call_hooks(self) or has_call_hooks(GLOBAL)):
-            self.__dict__.pop("_has_hooks", None)  # all were removed: the next call takes the short way
-            Hookable._has_hooks = False
+            self.__dict__["_has_hooks"] = False  # all were removed: the next call takes the short way
+            Hookable._has_hooks = True
             return self.forward(*args, **kwargs)
         result = None
         called: set[int] = set()
@@ -389,15 +392,20 @@ def last_op_problem(args: tuple, result: Any, node: Any) -> str | None:
     return None
 
 
+def send_all_past_hooks() -> None:
+    """Let no call take the short way: a property outranks what modules say for themselves."""
+    Hookable._has_hooks = property(lambda module: True)
+
+
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
     """Call `hook(module, args)` before the forward of every module, ahead of the module's own hooks."""
-    Hookable._has_hooks = True
+    send_all_past_hooks()
     return add_hook(GLOBAL._forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module, ahead of the module's own hooks."""
-    Hookable._has_hooks = True
+    send_all_past_hooks()
     flags = {}
     if with_kwargs:
         flags["with_kwargs"] = GLOBAL._forward_hooks_with_kwargs
@@ -409,20 +417,20 @@ def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, a
 def register_module_backward_hook(hook: Callable) -> RemovableHandle:
     """`Module.register_backward_hook` for every module."""
     claim_backward_hooks(GLOBAL, full=False, where="as a global Module hook")
-    Hookable._has_hooks = True
+    send_all_past_hooks()
     return add_hook(GLOBAL._backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
     """`Module.register_full_backward_pre_hook` for every module."""
-    Hookable._has_hooks = True
+    send_all_past_hooks()
     return add_hook(GLOBAL._backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
     """`Module.register_full_backward_hook` for every module."""
     claim_backward_hooks(GLOBAL, full=True, where="as a global Module hook")
-    Hookable._has_hooks = True
+    send_all_past_hooks()
     return add_hook(GLOBAL._backward_hooks, hook)
 
 

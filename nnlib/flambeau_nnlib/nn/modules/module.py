@@ -13,6 +13,7 @@ import flambeau as torch
 
 from ..parameter import Buffer, Parameter
 from .hooks import (
+    CALL_HOOK_KINDS,
     Hookable,
     announce,
     register_module_backward_hook,
@@ -47,20 +48,33 @@ class Members(dict):
     """The parameters, buffers or submodules of a module, by name.
 
     Each is mirrored in the module's `__dict__`, so that reading `module.weight` is an ordinary attribute lookup,
-    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored.
+    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored. A module and its
+    shallow copies share their members.
     """
 
-    __slots__ = ("_owner",)
+    __slots__ = ("_owners",)
 
     def __init__(self, owner: Module, members: Iterable = ()) -> None:
-        self._owner = weakref.ref(owner)
+        self._owners = [weakref.ref(owner)]
         self.update(members)
+
+    def add_owner(self, owner: Module) -> None:
+        """Mirror the members in one more module."""
+        self.remove_owner(owner)
+        self._owners.append(weakref.ref(owner))
+        for name, value in self.items():
+            mirror(owner, name, value)
+
+    def remove_owner(self, owner: Module) -> None:
+        """Leave a module that goes on without these members."""
+        self._owners = [ref for ref in self._owners if ref() is not None and ref() is not owner]
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
-        owner = self._owner()
-        if owner is not None and not hasattr(type(owner), name):
-            owner.__dict__[name] = value
+        for ref in self._owners:
+            owner = ref()
+            if owner is not None:
+                mirror(owner, name, value)
 
     def __delitem__(self, name: str) -> None:
         super().__delitem__(name)
@@ -79,17 +93,27 @@ class Members(dict):
         return name, value
 
     def _unmirror(self, name: str) -> None:
-        owner = self._owner()
-        if owner is not None:
-            owner.__dict__.pop(name, None)
+        for ref in self._owners:
+            owner = ref()
+            if owner is not None:
+                owner.__dict__.pop(name, None)
 
     # dict's own versions would bypass the methods above
     update = MutableMapping.update
     clear = MutableMapping.clear
     setdefault = MutableMapping.setdefault
 
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override,misc]
+        self.update(other)
+        return self
+
     def __reduce__(self) -> tuple:
         return dict, (dict(self),)
+
+
+def mirror(owner: Module, name: str, value: Any) -> None:
+    if not hasattr(type(owner), name):
+        owner.__dict__[name] = value
 
 
 class Module(Stateful, Hookable):
@@ -131,9 +155,10 @@ class Module(Stateful, Hookable):
         state = self.__dict__
         state["training"] = True
         for kind in MEMBER_KINDS:
-            state[kind] = Members(self)
+            self._adopt(kind, {})
         state["_non_persistent_buffers_set"] = set()
         state["_is_full_backward_hook"] = None
+        state["_has_hooks"] = False
         for kind in self._hook_kinds:
             state[kind] = OrderedDict()
         if self.call_super_init:
@@ -247,11 +272,26 @@ class Module(Stateful, Hookable):
         elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
             self._set_buffer(name, value)
         elif name in MEMBER_KINDS:
-            members = dict(value)
-            state.get(name, {}).clear()
-            state[name] = Members(self, members)
+            self._adopt(name, value)
         else:
             super().__setattr__(name, value)
+            if name in CALL_HOOK_KINDS:
+                state["_has_hooks"] = True
+
+    def _adopt(self, kind: str, members: dict[str, Any]) -> None:
+        """Have these members of a kind, shared with the modules that they come from, in place of those there are."""
+        former = self.__dict__.get(kind, ())
+        if former is members:
+            return
+        for name in former:
+            self.__dict__.pop(name, None)
+        if isinstance(former, Members):
+            former.remove_owner(self)
+        if isinstance(members, Members):
+            members.add_owner(self)
+        else:
+            members = Members(self, members)
+        self.__dict__[kind] = members
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not torch.overrides.is_tensor_like(value):
@@ -283,8 +323,9 @@ class Module(Stateful, Hookable):
 
     def __delattr__(self, name: str) -> None:
         for kind in MEMBER_KINDS:
-            if name in self.__dict__[kind]:
-                del self.__dict__[kind][name]
+            members = getattr(self, kind)
+            if name in members:
+                del members[name]
                 self._non_persistent_buffers_set.discard(name)
                 return
         super().__delattr__(name)
@@ -294,15 +335,14 @@ class Module(Stateful, Hookable):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle or a copy holds: the members as plain dicts, once each."""
-        members = {kind: dict(self.__dict__[kind]) for kind in MEMBER_KINDS if kind in self.__dict__}
-        mirrored = {name for each in members.values() for name in each}
-        return {name: value for name, value in self.__dict__.items() if name not in mirrored} | members
+        """What a pickle or a copy holds: the members once each, without their mirror images."""
+        mirrored = {name for kind in MEMBER_KINDS for name in self.__dict__.get(kind, ())}
+        return {name: value for name, value in self.__dict__.items() if name not in mirrored}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for kind in MEMBER_KINDS:  # a shallow copy must not write to the original's members
-            self.__dict__[kind] = Members(self, state.get(kind, ()))
+        self.__dict__.update({name: value for name, value in state.items() if name not in MEMBER_KINDS})
+        for kind in MEMBER_KINDS:
+            self._adopt(kind, state.get(kind, {}))
         for kind in self._hook_kinds:
             self.__dict__.setdefault(kind, OrderedDict())
 
@@ -595,8 +635,8 @@ class Module(Stateful, Hookable):
     def _replicate_for_data_parallel(self) -> Self:
         """A copy of this module that shares everything but has no parameters of its own."""
         replica = type(self).__new__(type(self))
-        replica.__setstate__({**self.__dict__, "_is_replica": True})
-        replica._parameters = {}
+        members = {"_parameters": {}, "_buffers": dict(self._buffers), "_modules": dict(self._modules)}
+        replica.__setstate__({**self.__getstate__(), **members, "_is_replica": True})
         return replica
 
     # Printed form

@@ -540,23 +540,38 @@ class Tensor(Members):
             return memo[id(self)]
         from copy import deepcopy
 
-        from .serialization.rebuild import copy_sharing_storage, state_of
+        from .serialization.rebuild import copy_sharing_storage, give_state, state_of
 
         made = copy_sharing_storage(self, memo)
+        if type(made) is not type(self):
+            made = made.as_subclass(type(self))
         memo[id(self)] = made
         made._requires_grad = self._requires_grad
         if self._grad is not None:
             made._grad = deepcopy(self._grad, memo)
-        made.__dict__.update(deepcopy(state_of(self), memo))
-        return made
+        return give_state(made, deepcopy(state_of(self), memo))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from .serialization import reduce_tensor
 
         return reduce_tensor(self)
 
+    def __getstate__(self) -> Any:
+        from .serialization.rebuild import state_of
+
+        return state_of(self)
+
     def __setstate__(self, state: Any) -> None:
-        self.__dict__.update(state)
+        """Take over what old pickles hold: a storage and a place in it, or data, or whether a gradient is required."""
+        if self._node is not None:
+            raise RuntimeError("__setstate__ can be only called on leaf Tensors")
+        if len(state) == 4:
+            self.set_(*state)
+            return
+        if len(state) == 5:
+            self.data, _, _, *state = state
+            state = (*state, None)
+        self.requires_grad, _, _ = state
 
     def numpy(self, *, force: bool = False) -> Any:
         """The tensor as a NumPy array that shares its memory.  ``force`` detaches and copies to the CPU where needed."""

@@ -501,14 +501,23 @@ def _as_called(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
 
 
 def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str]) -> None:
-    """Make the functions of a public namespace overridable; operations of the table are so by themselves."""
+    """Make the functions of a public namespace overridable; operations of the table are so by themselves.
+
+    They say that they live there: that is where a pickle finds them.
+    """
     from .op import OPS
 
+    module = namespace.get("__name__", "flambeau")
     of_the_table = {id(each.function) for each in OPS.values()}
     for name in names:
         function = namespace[name]
-        if isinstance(function, FunctionType) and id(function) not in of_the_table and "__body__" not in function.__dict__:
-            namespace[name] = overridable(function)
+        if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
+            continue
+        if id(function) not in of_the_table:
+            namespace[name] = function = overridable(function)
+        elif function.__name__ in FACES:
+            continue
+        function.__module__, function.__qualname__ = module, name
 
 
 def name_methods() -> None:

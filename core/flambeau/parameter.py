@@ -43,8 +43,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         if type(data) not in (Tensor, Parameter):
             return _marked(data, requires_grad)
-        made = data.data._as(cls)
-        made._view = None
+        made = data.detach()._as(cls)
         made.requires_grad = requires_grad
         return made
 

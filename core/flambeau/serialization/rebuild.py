@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from ..storage import TypedStorage, UntypedStorage, placed
 __all__ = [
     "copy_sharing_storage",
     "from_type",
+    "give_state",
     "on_storage",
     "parameter",
     "parameter_with_state",
@@ -24,6 +26,7 @@ __all__ = [
     "reduce_parameter",
     "reduce_storage",
     "reduce_tensor",
+    "state_of",
     "storage_of_bytes",
     "storage_over",
     "tensor",
@@ -47,7 +50,7 @@ _UNTYPED = frozenset({dtypes.uint16, dtypes.uint32, dtypes.uint64})
 def reduce_tensor(tensor: Tensor) -> Reduced:
     """A tensor as its storage and its place in it, for ``Tensor.__reduce_ex__``."""
     function, args = _reduce_plain(tensor)
-    state = state_of(tensor)
+    state = tensor.__getstate__()
     if type(tensor) is Tensor and not state:
         return function, args
     return from_type, (function, type(tensor), args, state)
@@ -56,7 +59,7 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
 def reduce_parameter(parameter_: Tensor) -> Reduced:
     """A parameter as its data, for ``Parameter.__reduce_ex__``."""
     args: tuple[Any, ...] = (parameter_.data, parameter_.requires_grad, OrderedDict())
-    state = state_of(parameter_)
+    state = parameter_.__getstate__()
     return (parameter_with_state, (*args, state)) if state else (parameter, args)
 
 
@@ -77,9 +80,16 @@ def _reduce_plain(source: Tensor) -> Reduced:
     return tensor, (typed, *place, source.requires_grad, OrderedDict())
 
 
-def state_of(source: Tensor) -> dict[str, Any]:
-    """The attributes that a user has given to a tensor."""
-    return {name: value for name, value in vars(source).items() if name not in _NOT_STATE}
+def state_of(source: Tensor) -> Any:
+    """The attributes that a user has given to a tensor; beside them, those in slots of a class of its own, if there are any."""
+    attributes = {name: value for name, value in vars(source).items() if name not in _NOT_STATE}
+    slots = {name: getattr(source, name) for name in _own_slots(type(source)) if hasattr(source, name)}
+    return (attributes, slots) if slots else attributes
+
+
+def _own_slots(cls: type) -> list[str]:
+    """The slots, under the names that they have as attributes, that a class has and Tensor has not."""
+    return [name for name in copyreg._slotnames(cls) if name not in copyreg._slotnames(Tensor)]  # type: ignore[attr-defined]  # what ``pickle`` itself asks
 
 
 def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
@@ -197,6 +207,11 @@ def _set_state(made: Any, state: Any) -> Any:
     if hasattr(type(made), "__setstate__") and type(made).__setstate__ is not Tensor.__setstate__:
         made.__setstate__(state)
         return made
+    return give_state(made, state)
+
+
+def give_state(made: Any, state: Any) -> Any:
+    """Give a tensor the attributes that :func:`state_of` found."""
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     vars(made).update({name: value for name, value in (attributes or {}).items() if name not in _NOT_STATE})
     for name, value in (slots or {}).items():

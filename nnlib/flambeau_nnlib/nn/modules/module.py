@@ -335,9 +335,10 @@ class Module(Stateful, Hookable):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a pickle or a copy holds: the members once each, without their mirror images."""
-        mirrored = {name for kind in MEMBER_KINDS for name in self.__dict__.get(kind, ())}
-        return {name: value for name, value in self.__dict__.items() if name not in mirrored}
+        """What a pickle or a copy holds: the members as plain dicts, once each."""
+        members = {kind: dict(self.__dict__[kind]) for kind in MEMBER_KINDS if kind in self.__dict__}
+        own = {"_has_hooks", *(name for each in members.values() for name in each)}
+        return {name: value for name, value in self.__dict__.items() if name not in own} | members
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: value for name, value in state.items() if name not in MEMBER_KINDS})
@@ -345,6 +346,14 @@ class Module(Stateful, Hookable):
             self._adopt(kind, state.get(kind, {}))
         for kind in self._hook_kinds:
             self.__dict__.setdefault(kind, OrderedDict())
+
+    def __copy__(self) -> Self:
+        """A module with the same members: what one registers, the other has."""
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        for kind in MEMBER_KINDS:
+            twin._adopt(kind, self.__dict__.get(kind, {}))
+        return twin
 
     # Traversal
 

@@ -452,6 +452,23 @@ def test_fractional_pooling_takes_maxima_where_its_indices_say(pool, shape):
     same(again[0], again[1].numpy())
 
 
+def test_fractional_windows_in_half_precision_round_at_each_step():
+    half = np.float16
+    sample, length, size, kernel = half(0.6875), 300, 101, 3
+    alpha = half(length - kernel) / half(size - 1)
+    starts = [int((half(i) + sample) * alpha) - int(sample * alpha) for i in range(size - 1)] + [length - kernel]
+    samples = torch.full((1, 1, 2), float(sample), dtype=torch.float16)
+    x = torch.arange(float(length)).reshape(1, 1, 1, length).half()
+    _, indices = F.fractional_max_pool2d(x, (1, kernel), output_size=(1, size), return_indices=True, _random_samples=samples)
+    same(indices.flatten(), np.array(starts) + kernel - 1)
+
+
+def test_a_window_with_nans_is_at_the_last_of_them():
+    x = torch.tensor([[[[1.0, math.nan, 5.0], [math.nan, 2.0, 5.0], [0.0, 3.0, 4.0]]]])
+    for pool in (lambda: F.fractional_max_pool2d(x, 2, 2, return_indices=True), lambda: F.adaptive_max_pool2d(x, 2, True)):
+        same(pool()[1].flatten(), [3, 1, 3, 5])
+
+
 # --- resampling ---------------------------------------------------------------------------------------------------
 
 

@@ -102,6 +102,35 @@ def test_the_same_seed_gives_the_same(call):
     compare(call, normal(2, 3, 6, 4), second=False)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(("shape", "options"), [
+    ((2, 3, 32, 29), {"kernel_size": 3, "output_ratio": (0.7, 0.5)}), ((2, 3, 9, 300), {"kernel_size": (2, 1), "output_size": (1, 120)}),
+    ((3, 20, 33, 17), {"kernel_size": (2, 3, 1), "output_ratio": (0.5, 0.9, 0.3)}),
+    ((2, 2, 20, 9, 17), {"kernel_size": 2, "output_size": (12, 1, 4)}),
+])  # fmt: skip
+@pytest.mark.parametrize("given", [False, True])
+def test_fractional_windows(shape, options, dtype, given):
+    n = len(options.get("output_size") or options["output_ratio"])
+    for seed in range(5):
+        found = []
+        for torch in (ours, theirs):
+            torch.manual_seed(seed)
+            x = torch.tensor(normal(*shape)).to(getattr(torch, dtype))
+            x.flatten()[::7] = float("nan")
+            samples = torch.rand(shape[0] if len(shape) == n + 2 else 1, shape[-n - 1], n, dtype=x.dtype) if given else None
+            pool = getattr(torch.nn.functional, f"fractional_max_pool{n}d")
+            values, indices = pool(x, **options, return_indices=True, _random_samples=samples)
+            found.append([values.float().numpy(), indices.numpy(), torch.rand(1).item()])
+        for got, wanted in zip(*found, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_places_of_nan_in_adaptive_pooling():
+    x = np.where(rng.random((1, 2, 7, 5)) < 0.3, np.nan, rng.integers(0, 3, (1, 2, 7, 5)))
+    for sizes in ((3, 2), (2, 3), (1, 1), (7, 4)):
+        compare(lambda torch, x, sizes=sizes: torch.nn.functional.adaptive_max_pool2d(x, sizes, return_indices=True)[1], x, second=False)
+
+
 # --- convolution --------------------------------------------------------------------------------------------------
 
 
@@ -369,6 +398,8 @@ def leaf(torch, *shape):
     lambda torch: torch.nn.functional.binary_cross_entropy(torch.tensor([1.5]), torch.tensor([1.0])),
     lambda torch: torch.nn.functional.multi_margin_loss(torch.ones(2, 2), torch.tensor([0, 1]), p=3),
     lambda torch: torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 3, 6), 2, output_size=3),
+    lambda torch: torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 6, 6, 6), 2, output_size=3),
+    lambda torch: torch.nn.functional.fractional_max_pool3d(torch.ones(1, 1, 2, 6, 6, 6), 2, output_size=3),
     lambda torch: torch.nn.functional.fractional_max_pool3d(torch.ones(1, 2, 3, 6, 4), 2, output_size=2),
     lambda torch: torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.tensor([[1, 2]]), (9,), (2,)),
     lambda torch: torch.nn.functional.ctc_loss(torch.ones(0, 1, 3), torch.tensor([[1, 2]]), (0,), (2,)),

@@ -14,6 +14,7 @@ from ..autograd.unfolding import gathered
 from ..creation import tensor
 from ..dispatch import require_dtype, whole_numbers
 from ..op import composite
+from .comparison import where
 from .conversion import in_format_of
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
 from .views import with_tied_gradient
@@ -131,9 +132,15 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
     values = input.flatten(-n)
     with no_grad():
         seen = values.detach().gather(-1, flat.flatten(-2)).reshape(flat.shape)
-        indices = flat.gather(-1, seen.argmax(-1, keepdim=True)).squeeze(-1)
+        indices = flat.gather(-1, _place_of_maximum(seen).unsqueeze(-1)).squeeze(-1)
     made = values.gather(-1, indices)
     return made.reshape(*lead, *sizes), indices.reshape(*lead, *sizes)
+
+
+def _place_of_maximum(seen: Tensor) -> Tensor:
+    """Where in its window each maximum is: the first of equal ones, but the last of NaNs."""
+    first, last = seen.argmax(-1), seen.shape[-1] - 1 - seen.flip(-1).argmax(-1)
+    return where(seen.isnan().any(-1), last, first)
 
 
 def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:

@@ -219,7 +219,10 @@ def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, outpu
     name = f"fractional_max_pool{n}d"
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    called = name if n == 2 else f"{name}_out"
     channels, *space = (input.size(dim) for dim in range(-n - 1, 0))
+    if input.ndim > n + 2:
+        raise RuntimeError(f"{called}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}")
     kernels = ops.per_dimension(name, "kernel_size", kernel_size, n)
     if output_size is None:
         sizes = tuple(int(length * ratio) for length, ratio in zip(space, _tuple(output_ratio, n), strict=True))
@@ -235,7 +238,6 @@ def _fractional(n: int, input: Tensor, kernel_size: Any, output_size: Any, outpu
     names = ("time", "height", "width")[-n:]
     for dim, (length, size, kernel) in enumerate(zip(space, sizes, kernels, strict=True)):
         if size + kernel - 1 > (length if n == 2 else length - 1):  # in three dimensions PyTorch wants one place to spare
-            called = name if n == 2 else f"{name}_out"
             raise RuntimeError(f"{called}(): pool {names[dim]} {kernel} too large relative to input {names[dim]} {length}")
         positions.append(_random_windows(samples[: len(batched), :, order[dim]], length, size, kernel))
     made, indices = adaptive_pooling.max_of_windows(batched, positions)
@@ -258,15 +260,15 @@ def _check_samples(samples: Tensor, batched: Tensor, n: int) -> None:
 
 def _random_windows(sample: Tensor, length: int, size: int, kernel: int) -> Tensor:
     """Positions `(N, C, size, kernel)` of windows whose distances vary with the sample; the last ends at the end."""
-    steps = torch.arange(size, dtype=sample.dtype, device=sample.device)
+    last = length - kernel
+    starts = torch.full((*sample.shape, size), last, device=sample.device)
     if size > 1:
-        alpha = (length - kernel) / (size - 1)
+        # one rounding to the sample's dtype for each step: in half precision, windows move with each of them
+        alpha = sample.new_tensor(last) / sample.new_tensor(size - 1)
         sample = sample.unsqueeze(-1)
-        starts = ((steps + sample) * alpha).floor() - (sample * alpha).floor()
-        starts = torch.cat([starts[..., :-1], torch.full_like(starts[..., -1:], length - kernel)], -1)
-    else:
-        starts = torch.full((*sample.shape, size), length - kernel, device=sample.device)
-    return starts.long().unsqueeze(-1) + torch.arange(kernel, device=sample.device)
+        steps = torch.arange(size - 1, device=sample.device).to(sample.dtype)
+        starts[..., :-1] = ((steps + sample) * alpha).long() - (sample * alpha).long()
+    return starts.unsqueeze(-1) + torch.arange(kernel, device=sample.device)
 
 
 def fractional_max_pool2d(

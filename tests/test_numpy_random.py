@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flambeau_backends.numpy import random
-from flambeau_backends.numpy.random import Generator, fill_order
+from flambeau_backends.numpy.random import Generator
 
 f32, f64, f16, i64 = np.float32, np.float64, np.float16, np.int64
 
@@ -434,14 +434,6 @@ def test_normal_around_arrays():
     values = Generator(5).normal((2, 2), f32, mean, std)
     np.testing.assert_array_equal(values[0], mean)
     np.testing.assert_allclose(values[1], mean + Generator(5).normal((2, 2), f32)[1], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("strides", "order"),
-    [((), ()), ((1,), (0,)), ((6, 3, 1), (0, 1, 2)), ((1, 10), (1, 0)), ((60, 1, 15, 3), (0, 2, 3, 1))],
-)
-def test_fill_order(strides, order):
-    assert fill_order(strides) == order
 
 
 # --- errors ---

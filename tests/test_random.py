@@ -31,6 +31,9 @@ RECORDED = {
     "torch.nn.LSTM(1, 1).weight_hh_l0.flatten()": [-0.5344769, -0.1498772, -0.5858279, 0.2594727],
     "torch.nn.Embedding(2, 2).weight": [[-0.1467951, 0.7861413], [0.9468216, -1.114344]],
     "torch.nn.functional.dropout(torch.ones(8), 0.4)": [1.6666666, 1.6666666, 0.0, 0.0, 0.0, 0.0, 1.6666666, 1.6666666],
+    "torch.nn.functional.dropout(torch.tensor(3.0), 0.4)": 5.0,
+    "torch.nn.functional.dropout(torch.ones(2).expand(3, 2), 0.4)": [[1.6666666, 1.6666666], [0.0, 0.0], [0.0, 0.0]],
+    "torch.nn.functional.rrelu(-torch.ones(3), training=True)": [-0.1832043, -0.1820195, -0.3046027],
     "torch.nn.init.orthogonal_(torch.empty(2, 2))": [[-0.1532094, 0.9881938], [0.9881938, 0.1532094]],
 }  # fmt: skip
 

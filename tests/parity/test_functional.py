@@ -102,6 +102,33 @@ def test_the_same_seed_gives_the_same(call):
     compare(call, normal(2, 3, 6, 4), second=False)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["dropout", "alpha_dropout"])
+@pytest.mark.parametrize("view", [
+    lambda x: x[0, 0], lambda x: x[0], lambda x: x[0].expand(5, 4), lambda x: x[:, :1].expand(3, 5), lambda x: x.t(), lambda x: x[:, 1:3],
+    lambda x: x[:, None].expand(3, 2, 4).transpose(0, 1),
+])  # fmt: skip
+def test_dropout_of_any_view(view, name, dtype):
+    for seed in range(5):
+        found = []
+        for torch in (ours, theirs):
+            x = view(torch.tensor(normal(3, 4)).to(getattr(torch, dtype)))
+            torch.manual_seed(seed)
+            made = getattr(torch.nn.functional, name)(x, 0.3, True)
+            found.append((made.double().tolist(), made.stride(), torch.rand(1).item()))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        assert found[0][1:] == found[1][1:]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_random_slopes_bit_for_bit(dtype):
+    found = []
+    for torch in (ours, theirs):
+        torch.manual_seed(0)
+        found.append(torch.nn.functional.rrelu(torch.full((100,), -1.0, dtype=getattr(torch, dtype)), training=True).tolist())
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize(("shape", "options"), [
     ((2, 3, 32, 29), {"kernel_size": 3, "output_ratio": (0.7, 0.5)}), ((2, 3, 9, 300), {"kernel_size": (2, 1), "output_size": (1, 120)}),

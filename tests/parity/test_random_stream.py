@@ -8,7 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
-from flambeau_backends.numpy.random import Generator, fill_order  # noqa: E402
+from flambeau.backend import memory_order  # noqa: E402
+from flambeau_backends.numpy.random import Generator  # noqa: E402
 
 SEED = 20240229
 SHAPES = [(), (0,), (1,), (2, 0, 3), (7,), (15,), (16,), (17,), (3, 5), (4, 4, 4), (33, 3), (100_003,)]
@@ -369,7 +370,7 @@ VIEWS = {
 def test_in_place_fills_follow_memory(view, dtype, streams):
     theirs, ours = streams
     target = VIEWS[view](getattr(torch, dtype))
-    order = fill_order(target.stride())
+    order = memory_order(target.shape, target.stride())
     shape = target.permute(order).shape
 
     expected = target.uniform_(-1, 2, generator=theirs).permute(order)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.backend import memory_order
 from flambeau.ops.padding import constant_pad_forward
 from flambeau.ops.resampling import Taps, resample_forward
 
@@ -17,7 +18,7 @@ from .kernels import kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
 from .pieces import wide
-from .random import Generator, fill_order
+from .random import Generator
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
 # --- squared error ------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, A
     if input.flags.c_contiguous:
         noise = generator.bernoulli(input.shape, input.dtype, keep)
     else:
-        order = fill_order(np.empty_like(input).strides)
+        order = memory_order(input.shape, input.strides)
         noise = generator.bernoulli([input.shape[each] for each in order], input.dtype, keep).transpose(np.argsort(order))
     noise /= input.dtype.type(keep)
     return input * noise, noise

@@ -20,7 +20,7 @@ from itertools import chain
 
 import numpy as np
 
-__all__ = ["Generator", "fill_order"]
+__all__ = ["Generator"]
 
 Shape = Sequence[int]
 Uniform = Callable[[], float]
@@ -438,17 +438,6 @@ class Generator:
         bits = self._words(count, wide=True)
         bits &= _MASK_53
         return bits.view(np.int64) * _SCALE_53
-
-
-def fill_order(strides: Sequence[int]) -> tuple[int, ...]:
-    """The order in which PyTorch's in-place samplers walk the dimensions of a tensor: that of its memory.
-
-    They give ``target.permute(fill_order(target.stride()))`` the values of a contiguous tensor of that shape.
-
-    >>> fill_order((1, 10))
-    (1, 0)
-    """
-    return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
 # --- algorithms ---

@@ -10,6 +10,7 @@ from .. import dtypes
 from .._tensor import Tensor
 from ..arguments import as_float
 from ..autograd.unfolding import gathered
+from ..creation import tensor
 from ..dispatch import require_dtype, require_flags
 from ..inplace import in_place, with_out
 from ..op import PUBLIC, composite, op
@@ -110,6 +111,8 @@ def rrelu(
     drawn = input.detach().new_ones(input.shape)
     negative = input.detach() <= 0
     count = int(negative.sum())
+    computed_in = dtypes.float64 if input.dtype is dtypes.float64 else dtypes.float32
+    lower, upper = tensor((lower, upper), dtype=computed_in).tolist()
     slopes = drawn.new_empty(count, dtype=dtypes.float64).uniform_(lower, upper, generator=generator)
     drawn[negative] = slopes.to(drawn.dtype)
     return _scaled_where_drawn(input, drawn)

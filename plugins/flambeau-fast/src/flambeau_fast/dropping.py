@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau_backends.numpy.random import Generator, fill_order
+from flambeau.backend import memory_order
+from flambeau_backends.numpy.random import Generator
 
 from .choice import FLOAT, fast
 from .lazy import Lazy
@@ -19,7 +20,7 @@ LEAST = 1 << 12
 
 @fast(LEAST)
 def fused_dropout(input: Any, keep: float, generator: Generator) -> Any:
-    order = fill_order(np.empty_like(input).strides)
+    order = memory_order(input.shape, input.strides)
     turned = input.transpose(order)
     if not turned.flags.c_contiguous:
         return None

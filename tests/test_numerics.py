@@ -242,3 +242,27 @@ def test_nan_has_no_sign(dtype):
         assert made.tolist() == [0, 1, -1, 0]
     x.requires_grad_()
     assert torch.autograd.grad(x.abs().sum(), x)[0].tolist() == [0, 1, -1, 0]
+
+
+# --- complex numbers ----------------------------------------------------------------------------------------------
+
+
+def test_parts_of_complex_numbers_that_are_not_finite():
+    parts = np.array([[x, y] for x in (0.0, -1.0, math.inf, math.nan) for y in (0.0, 1.0, math.inf, -math.inf, math.nan)])
+    for dtype in (torch.float32, torch.float64):
+        made = torch.complex(*torch.tensor(parts, dtype=dtype).unbind(1))
+        np.testing.assert_array_equal(torch.view_as_real(made).numpy(), parts)
+
+
+def test_complex_numbers_of_halves_keep_their_digits():
+    """There is no complex32, so what would be rounded to it is not, and what would share its memory is refused."""
+    half = torch.tensor([0.1, 3.0], dtype=torch.float16)
+    made = torch.complex(half, -half)
+    assert made.dtype is torch.complex64 and made.real.equal(half.float()) and made.imag.equal(-half.float())
+    assert torch.result_type(half, 1j) is torch.complex64 is torch.float16.to_complex()
+    with pytest.raises(NotImplementedError, match="polar"):
+        torch.polar(half, half)
+    with pytest.raises(NotImplementedError, match="no complex32"):
+        torch.view_as_complex(half)
+    with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Long"):
+        torch.int64.to_complex()

@@ -48,8 +48,8 @@ class dtype:
     """The type of a tensor's elements, such as ``torch.float32``.
 
     >>> import flambeau as torch
-    >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.to_complex()
-    (4, True, torch.complex64)
+    >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.float64.to_complex()
+    (4, True, torch.complex128)
     """
 
     __slots__ = ("category", "is_signed", "itemsize", "legacy_name", "name")
@@ -74,9 +74,11 @@ class dtype:
         return {complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts have this dtype."""
+        """The complex dtype whose parts have this dtype; of half precision complex64.  RuntimeError for whole numbers."""
         if self.category == COMPLEX:
             return self
+        if self.category < FLOATING:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.legacy_name}")
         return complex128 if self is float64 else complex64
 
     def __repr__(self) -> str:

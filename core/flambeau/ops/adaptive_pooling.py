@@ -140,7 +140,7 @@ def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, 
 def _place_of_maximum(seen: Tensor) -> Tensor:
     """Where in its window each maximum is: the first of equal ones, but the last of NaNs."""
     first, last = seen.argmax(-1), seen.shape[-1] - 1 - seen.flip(-1).argmax(-1)
-    return where(seen.isnan().any(-1), last, first)
+    return where(seen.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # given tensors, it gives one
 
 
 def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:

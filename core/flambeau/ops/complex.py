@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -101,7 +102,11 @@ _angle = op("angle", _angle_forward, promote="real", public=False, method=False,
 
 def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
     kind = _complex_dtype(xp, input)
-    return xp.astype(input, kind) + xp.astype(imag, kind) * 1j
+    turned = xp.astype(imag, kind) * 1j  # but a number that is not finite, times the 0 of 1j, is NaN
+    for value, number in ((math.inf, cmath.infj), (-math.inf, -cmath.infj)):
+        turned = xp.where(imag == value, number, turned)
+    turned = xp.where(imag != imag, cmath.nanj, turned)
+    return xp.astype(input, kind) + turned
 
 
 _complex = op(
@@ -114,6 +119,8 @@ _complex = op(
 @composite(method=False, out=True)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """``real + 1j * imag``.  RuntimeError unless both have one floating-point dtype.
+
+    Of float16 it is complex64: there is no complex32.
 
     >>> import flambeau as torch
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
@@ -134,6 +141,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """
     require_tensors("polar", abs=abs, angle=angle)
     _check_parts(abs, angle)
+    if abs.dtype is dtypes.float16:
+        raise NotImplementedError("\"polar_cpu\" not implemented for 'Half'")
     return _complex(abs * angle.cos(), abs * angle.sin())
 
 
@@ -194,6 +203,8 @@ def view_as_complex(input: Tensor) -> Tensor:
     if input._kind.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
         raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
                            f"type: {input.dtype.legacy_name}")  # fmt: skip
+    if input.dtype is dtypes.float16:
+        raise NotImplementedError("view_as_complex is not implemented for 'Half': there is no complex32")
     if not input.ndim:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:

@@ -7,6 +7,7 @@ from .sample import COMPLEX, FLOATS, NUMBERS, Bad, Sample, elementwise, given, p
 __all__ = ["BAD", "SAMPLES"]
 
 _DOUBLE = ("float64", "float32")
+_ENDLESS = [float("inf"), 1.0, float("-inf"), 0.0, float("nan")]
 
 SAMPLES = [
     Sample("real", lambda torch, x: torch.real(x), [real(2, 3)], lambda np, x: x.real, COMPLEX, "real", view=True, method=False),
@@ -15,6 +16,8 @@ SAMPLES = [
     elementwise("angle", lambda np, x: np.angle(x), dtypes=COMPLEX, result="real", inplace=False),
     elementwise("angle", lambda np, x: np.angle(x), dtypes=(*FLOATS, "int64"), result="float"),
     elementwise("complex", lambda np, x, y: x + 1j * y, real, real, dtypes=_DOUBLE, result="complex", promotes=False),
+    Sample("complex", lambda torch, x, y: torch.view_as_real(torch.complex(x, y)), [given(_ENDLESS), given(_ENDLESS[::-1])],
+           lambda np, x, y: np.stack([x, y], -1), _DOUBLE, grad=False, layouts=False, method=False),
     elementwise("polar", lambda np, x, y: x * np.exp(1j * y), positive, real, dtypes=_DOUBLE, result="complex",
                 promotes=False),
     Sample("view_as_real", lambda torch, x: torch.view_as_real(x), [real(2, 3)], lambda np, x: np.stack([x.real, x.imag], -1),

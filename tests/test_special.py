@@ -97,6 +97,34 @@ def test_waves_keep_their_phase_however_far_out(name, dtype, digits, largest):
     np.testing.assert_allclose(getattr(torch.special, name)(given).numpy(), wanted, rtol=1e-6 if dtype == "float32" else 1e-12)
 
 
+BESSEL = {  # by mpmath, with the size of the wave where there is one
+    **{f"bessel_{kind}{n}": (lambda mp, x, f=f"bessel{kind}", n=n: getattr(mp, f)(n, x), lambda mp, x: mp.sqrt(2 / (mp.pi * x)))
+       for kind in "jy" for n in (0, 1)},
+    **{f"{prefix}{n}": (lambda mp, x, n=n: mp.besseli(n, x), None) for prefix in ("i", "modified_bessel_i") for n in (0, 1)},
+    **{f"i{n}e": (lambda mp, x, n=n: mp.besseli(n, x) * mp.exp(-x), None) for n in (0, 1)},
+    **{f"modified_bessel_k{n}": (lambda mp, x, n=n: mp.besselk(n, x), None) for n in (0, 1)},
+    **{f"scaled_modified_bessel_k{n}": (lambda mp, x, n=n: mp.besselk(n, x) * mp.exp(x), None) for n in (0, 1)},
+    "spherical_bessel_j0": (lambda mp, x: mp.sin(x) / x, lambda mp, x: 1 / x),
+    "airy_ai": (lambda mp, x: mp.airyai(x), None),
+    "airy_ai of negatives": (lambda mp, x: mp.airyai(-x), lambda mp, x: x**-0.25 / mp.sqrt(mp.pi)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESSEL)
+def test_bessel_functions_to_the_last_digits(name):
+    mpmath = pytest.importorskip("mpmath")
+    function, of_negatives = getattr(torch.special, name.removesuffix(" of negatives")), name.endswith("negatives")
+    formula, wave = BESSEL[name]
+    largest = 100 if name == "airy_ai" else 700
+    x = np.concatenate([np.geomspace(1e-8, largest, 30), np.linspace(0.05, 12, 30), np.geomspace(largest, 1e7, 20 if wave else 0)])
+    got = function(torch.tensor(-x if of_negatives else x)).numpy()
+    with mpmath.workdps(40):
+        for value, at in zip(got, map(mpmath.mpf, x.tolist()), strict=True):
+            wanted = formula(mpmath, at)
+            size = abs(wanted) if wave is None or at < 0.5 else max(abs(wanted), wave(mpmath, at))
+            assert abs(mpmath.mpf(float(value)) - wanted) < 4e-15 * size, float(at)
+
+
 def _wave(mpmath, name, x):
     """The first terms of Hankel's expansion."""
     if name == "airy_ai":  # of -x

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..op import op
-from .precision import chebyshev, in_double
+from .precision import chebyshev, in_double, product_and_rest
 from .standard import mapped
 
 __all__: list[str] = []
@@ -239,8 +239,17 @@ def _k(xp: Any, x: Any, order: int, scaled: bool) -> Any:
 
 # --- Airy's function ----------------------------------------------------------------------------------------------
 
-# Ai(x) beyond 2 is exp(-z) _AI_FAR(2 edge/z - 1) / (2 sqrt(pi) x^(1/4)) with z = 2/3 x^(3/2); below -5, sine and cosine of
-# z + pi/4 carry _AI_P and _AI_Q / z, in 2 (edge/z)^2 - 1.
+# Ai(x) is _AI in (2x + 3) / 7 from -5 to 2; beyond, exp(-z) _AI_FAR(2 edge/z - 1) / (2 sqrt(pi) x^(1/4)) with
+# z = 2/3 x^(3/2); below -5, sine and cosine of z + pi/4 carry _AI_P and _AI_Q / z, in 2 (edge/z)^2 - 1.
+_AI = (
+    0.15168947628223672, -0.005228692408472365, -0.0071830075633421232, -0.27500858251700784, 0.15267285652736612,
+    0.11299722901833571, -0.12930163519980793, 0.021717950423082667, 0.024911850702736413, -0.01433585742189573,
+    0.00069668945163959804, 0.001974398933529019, -0.00072303939722521993, -1.6112414526177466e-05, 8.1332736732499393e-05,
+    -2.0775365813975461e-05, -1.6054762687164758e-06, 2.0560158255601388e-06, -3.825520517284178e-07, -4.9138705961841781e-08,
+    3.5141686420518919e-08, -4.8463850108604963e-09, -8.897812059422213e-10, 4.3297862486488076e-10, -4.4147455974393014e-11,
+    -1.1096862995764342e-11, 4.0248320287978321e-12, -2.9609936249846452e-13, -1.0257635127287476e-13, 2.920579876829024e-14,
+    -1.4619955511486231e-15, -7.3550505309176696e-16, 1.6986548408182805e-16, -5.0563208224652942e-18,
+)  # fmt: skip
 _AI_FAR = (
     0.98440530491715517, -0.014792784850104199, 0.00073271774654267146, -6.1259542341782504e-05, 6.8347669755726903e-06,
     -9.2372297354039818e-07, 1.436225340438052e-07, -2.4893194223220961e-08, 4.7097934400543277e-09,
@@ -260,11 +269,10 @@ _AI_Q = (
     -4.2903251712842426e-14, 6.5967105959803062e-15, -1.1168332160444836e-15, 2.0551350159122136e-16,
     -4.0680056101072766e-17, 8.5891826339399957e-18, -1.9210188213551383e-18,
 )  # fmt: skip
-_AI_0, _AI_SLOPE_0 = 0.355028053887817239, -0.258819403792806798
 _AI_FAR_EDGE, _AI_WAVE_EDGE = 2 / 3 * 2**1.5, 2 / 3 * 5**1.5
 
 
-_FAR_OUT = 1e3  # where the phase has lost digits in double precision
+_FAR_OUT = 1e9  # where the phase has lost digits in twice double precision
 _TAU_BITS = 1700  # as many as the phase of the largest number needs
 
 
@@ -282,41 +290,48 @@ def _tau() -> int:
     return 8 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239)) >> 16
 
 
-def _phase(size: float) -> float:
+def _far_phase(size: float) -> float:
     """``2/3 size**1.5`` without whole turns, by integers: where it is large, no digit of its double is one of the phase."""
     if not _FAR_OUT < size < math.inf:
-        return 2 / 3 * size * math.sqrt(size)
+        return 0.0
     numerator, denominator = size.as_integer_ratio()
     bits = 80 + 3 * (numerator // denominator).bit_length() // 2
     phase = math.isqrt((4 * numerator**3 << 2 * bits) // (9 * denominator**3)) % (_tau() >> (_TAU_BITS - bits))
     return phase / (1 << bits)
 
 
+_REST_OF_TWO_THIRDS = 3.700743415417188e-17  # 2/3 less the double next to it
+
+
+def _phase_in_two_parts(xp: Any, size: Any) -> tuple[Any, Any]:
+    """``2/3 size**1.5``, and what rounding took from it, with which it has twice as many digits."""
+    root = xp.sqrt(size)
+    square, rest = product_and_rest(root, root)
+    root_rest = ((size - square) - rest) / (2 * root)
+    cube, rest = product_and_rest(size, root)
+    cube_rest = rest + size * root_rest
+    phase, rest = product_and_rest(cube, 2 / 3)
+    return phase, rest + 2 / 3 * cube_rest + _REST_OF_TWO_THIRDS * cube
+
+
 @in_double
 def airy_forward(xp: Any, input: Any) -> Any:
     size = xp.abs(input)
-    root = xp.sqrt(size)
-    z = 2 / 3 * size * root
-    far = xp.clip(z, _AI_FAR_EDGE, math.inf)
-    above = xp.exp(-z) * chebyshev(2 * _AI_FAR_EDGE / far - 1, _AI_FAR) / (2 * math.sqrt(math.pi) * xp.sqrt(root))
+    root = xp.sqrt(xp.sqrt(size))
+    z, rest = _phase_in_two_parts(xp, xp.clip(size, 1.0, math.inf))
+    turn, rest = z, xp.where(size > _FAR_OUT, 0.0, rest)
+    if xp.any(input < -_FAR_OUT):
+        turn = xp.where(size > _FAR_OUT, mapped(xp, size, _far_phase), z)
+    near = chebyshev((2 * xp.clip(input, -5.0, 2.0) + 3) / 7, _AI)
+    above = xp.exp(-z) * (1 - rest) * chebyshev(2 * _AI_FAR_EDGE / xp.clip(z, _AI_FAR_EDGE, math.inf) - 1, _AI_FAR) / (2 * root)
     inverse = 1 / xp.clip(z, _AI_WAVE_EDGE, math.inf)
     square = 2 * (_AI_WAVE_EDGE * inverse) ** 2 - 1
     p, q = chebyshev(square, _AI_P), inverse * chebyshev(square, _AI_Q)
-    phase = (mapped(xp, size, _phase) if xp.any(input < -_FAR_OUT) else z) + math.pi / 4
-    below = (p * xp.sin(phase) - q * xp.cos(phase)) / (math.sqrt(math.pi) * xp.sqrt(root))
-    made = xp.where(input > 2, above, xp.where(input < -5, below, _airy_series(xp, xp.clip(input, -5.0, 2.0))))
-    return xp.where(size == math.inf, 0.0, made)
-
-
-def _airy_series(xp: Any, x: Any) -> Any:
-    """The power series about 0."""
-    cube, first, second = x * x * x, xp.full_like(x, _AI_0), _AI_SLOPE_0 * x
-    total = first + second
-    for k in range(1, 24):
-        first = first * cube / ((3 * k - 1) * (3 * k))
-        second = second * cube / ((3 * k) * (3 * k + 1))
-        total = total + first + second
-    return total
+    sine, cosine, shift = xp.sin(turn), xp.cos(turn), rest + math.pi / 4
+    s, c = xp.sin(shift), xp.cos(shift)
+    below = (p * (sine * c + cosine * s) - q * (cosine * c - sine * s)) / root
+    made = xp.where(input > 2, above, below) / math.sqrt(math.pi)
+    return xp.where(size == math.inf, 0.0, xp.where((input > 2) | (input < -5), made, near))
 
 
 # --- the operations -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["chebyshev", "in_double", "quadrature"]
+__all__ = ["chebyshev", "in_double", "product_and_rest", "quadrature"]
 
 
 def in_double(forward: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,6 +28,23 @@ def chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
     for each in reversed(coefficients[1:]):
         ahead, behind = each + 2 * x * ahead - behind, ahead
     return coefficients[0] + x * ahead - behind
+
+
+def product_and_rest(x: Any, y: Any) -> tuple[Any, Any]:
+    """The product of two float64 numbers, and what rounding took from it (Dekker 1971).
+
+    T. J. Dekker, "A floating-point technique for extending the available precision".
+    """
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    return product, x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """A number as the sum of two whose digits are half as many, so that products of them are exact."""
+    shifted = x * (2.0**27 + 1)
+    high = shifted - (shifted - x)
+    return high, x - high
 
 
 _STEP, _FIRST, _LAST = 1 / 16, -72, 60  # of the trapezoidal rule below; from exp(-100) to exp(3.6) times the scale

@@ -44,6 +44,7 @@ class Backend:
     guarded = False  # whether there are several devices, and work goes to the current one wherever its arrays are
     asynchronous = False  # whether work is queued, so that an error in values may show later, if at all
     inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # ``kernel(target, *others, **scalars)``, to write without a detour
+    arithmetic_errors: tuple[type[Exception], ...] = ()  # what the library raises for an infinity or NaN, if its user wants that
     takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and add up in float32 themselves
 
     @property
@@ -70,6 +71,20 @@ class Backend:
         for pack in answers("flambeau_inplace_kernels", backend=self):
             merged.update(pack or {})
         return merged
+
+    # --- infinities and NaN ---
+
+    def undisturbed(self) -> AbstractContextManager[Any]:
+        """Let the library raise no ``arithmetic_errors`` inside the context."""
+        return nullcontext()
+
+    def computed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What a function that writes nothing returns, whether or not the library's user wants ``arithmetic_errors``."""
+        try:
+            return function(*args, **kwargs)
+        except self.arithmetic_errors:
+            with self.undisturbed():
+                return function(*args, **kwargs)
 
     # --- dtypes ---
 
@@ -191,6 +206,10 @@ class Backend:
     def write(self, target: Array, value: Array) -> None:
         """Overwrite all elements of ``target``; only called where ``mutable``."""
         target[...] = value
+
+    def add_to(self, target: Array, value: Array) -> None:
+        """Add to the elements of ``target``; only called where ``mutable``."""
+        target += value
 
     # --- memory ---
 

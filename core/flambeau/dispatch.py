@@ -6,8 +6,8 @@ Generated functions come here with whatever is not a plain tensor of one kind.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import arguments, dtypes, outputs, overrides
 from ._tensor import Tensor, wrap
@@ -70,11 +70,12 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     if exact is not kind:
         arrays = [_as_array(each, exact) for each in tensors]
     kernel, result_kind = exact[op.name]
+    given = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
+    named = dict(zip(op.kernel_params, given, strict=True)) if op.variadic else {}
     try:
-        given = [value for name, value in zip(op.param_names, params, strict=True) if name in op.kernel_params]
-        made = kernel(*arrays, **dict(zip(op.kernel_params, given, strict=True))) if op.variadic else kernel(*arrays, *given)
+        made = kind.backend.computed(kernel, *arrays, *(() if op.variadic else given), **named)
     except Exception as error:
-        raise explain(error, op, tensors, params) from None
+        explain(error, op, tensors, params)
     if exact is not kind:
         made, result_kind = kind.backend.astype(made, kind.raw_dtype), kind
     result = _wrapped(op, made, result_kind, tensors, params)
@@ -351,21 +352,49 @@ def _mark_inference(result: Any) -> None:
 # --- errors -------------------------------------------------------------------------------------------------------
 
 
-def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[Any]) -> Exception:
-    """PyTorch's exception for what went wrong inside a kernel."""
+def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[Any]) -> NoReturn:
+    """Raise PyTorch's exception for what went wrong inside a kernel.
+
+    Where the arguments can be told to be at fault, that says it all; else the kernel's own exception is raised, or is the cause.
+    """
     given = dict(zip(op.param_names, params, strict=False))
+    arrays = [each._array for each in tensors if isinstance(each, Tensor)]
+    fault = _fault_of_types(op, given)
+    if fault is None and type(error) not in (RuntimeError, NotImplementedError, MemoryError):
+        fault = _fault_of_dtypes(op, tensors) or _fault_of_dims(given, arrays) or _fault_of_shapes(op, arrays)
+    if fault is not None:
+        raise fault from None
+    if type(error) is IndexError:
+        raise IndexError(str(error).replace("is out of bounds for axis", "is out of bounds for dimension")) from error
+    if type(error) is TypeError and str(error).startswith("ufunc"):
+        raise NotImplementedError(f'"{op.name}_cpu" not implemented for \'{result_dtype(tensors).legacy_name}\'') from error
+    if type(error) in (RuntimeError, NotImplementedError, MemoryError, TypeError):
+        raise error
+    described = ", ".join(f"{list(each.shape)} {each.dtype}" for each in arrays)
+    raise RuntimeError(f"{op.name}(): {error} (arguments: {described})") from error
+
+
+def _fault_of_types(op: Op, given: Mapping[str, Any]) -> TypeError | None:
     for name in ("dim", "dim0", "dim1", "dims"):
         if problem := _no_dim(given.get(name)):
             return TypeError(f"{op.name}(): argument '{name}' must be int, not {problem}")
-    arguments.check(op.name, arguments.types_of(op.forward), given)
-    if type(error) in (RuntimeError, NotImplementedError, MemoryError):
-        return error
+    try:
+        arguments.check(op.name, arguments.types_of(op.forward), given)
+    except TypeError as refusal:
+        return refusal
+    return None
+
+
+def _fault_of_dtypes(op: Op, tensors: Sequence[Any]) -> RuntimeError | None:
     if op.check is not None:
         try:
             op.check(*tensors)
         except RuntimeError as refusal:
             return refusal
-    arrays = [each._array for each in tensors if isinstance(each, Tensor)]
+    return None
+
+
+def _fault_of_dims(given: Mapping[str, Any], arrays: Sequence[Any]) -> Exception | None:
     ndim = arrays[0].ndim if arrays else 0
     for dims in (given.get("dim"), given.get("dim0"), given.get("dim1"), given.get("dims")):
         problem = _dim_problem(dims, ndim)
@@ -375,21 +404,16 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
         for each in wrapped_dims:
             if wrapped_dims.count(each) > 1:
                 return RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    return None
+
+
+def _fault_of_shapes(op: Op, arrays: Sequence[Any]) -> RuntimeError | None:
     if op.promote in ("arithmetic", "float", "compare") and len(arrays) > 1:
         try:
             broadcast_shapes(*(each.shape for each in arrays))
         except RuntimeError as mismatch:
             return mismatch
-    if type(error) is IndexError:
-        return IndexError(str(error).replace("is out of bounds for axis", "is out of bounds for dimension"))
-    if type(error) is TypeError:
-        if not str(error).startswith("ufunc"):
-            return error
-        return NotImplementedError(f'"{op.name}_cpu" not implemented for \'{result_dtype(tensors).legacy_name}\'')
-    described = ", ".join(f"{list(each.shape)} {each.dtype}" for each in arrays)
-    made = RuntimeError(f"{op.name}(): {error} (arguments: {described})")
-    made.__cause__ = error
-    return made
+    return None
 
 
 def _no_dim(dims: Any) -> str | None:

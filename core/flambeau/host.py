@@ -65,7 +65,7 @@ def kernel_on_host(name: str, kind: Kind) -> Callable[..., Any]:
         return host.copied_to(backend, value, index) if isinstance(value, host.array_type) else value
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        made = host_kind[name][0](*map(there, args), **kwargs)
+        made = host.computed(host_kind[name][0], *map(there, args), **kwargs)
         return tuple(map(back, made)) if isinstance(made, (tuple, list)) else back(made)
 
     return kernel

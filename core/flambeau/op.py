@@ -671,10 +671,15 @@ def view_of(array: Any, kind: Kind, record: Op, base: Tensor, params: tuple[Any,
 
 
 def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-    """After an exception on the straight path: look the kernel up where that is all that was missing, else explain."""
+    """After an exception on the straight path: go the general way where that helps, else explain.
+
+    It does where all that was missing is to look the kernel up, and where the library's user wants to hear of infinities.
+    """
     if type(error) is KeyError and error.args == (record.name,):
         return dispatch(record, tensors, params)
-    raise explain(error, record, tensors, params) from None
+    if any(each is not None and isinstance(error, each._kind.backend.arithmetic_errors) for each in tensors):
+        return dispatch(record, tensors, params)
+    explain(error, record, tensors, params)
 
 
 def several(record: Op, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:

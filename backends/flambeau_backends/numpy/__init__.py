@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from mmap import mmap
 from typing import Any
@@ -34,6 +35,7 @@ from . import (  # noqa: F401
     threads,
 )
 from .namespace import namespace
+from .quiet import quiet, quiet_in_place
 
 __all__ = ["NumpyBackend"]
 
@@ -58,8 +60,13 @@ class NumpyBackend(Backend):
     array_type = np.ndarray
     inplace_kernels = kernels.INPLACE
 
+    arithmetic_errors = (FloatingPointError, RuntimeWarning)
+
     def __init__(self) -> None:
         memory.keep_freed_memory()
+
+    def undisturbed(self) -> AbstractContextManager[Any]:
+        return np.errstate(all="ignore")
 
     @property
     def kernels(self) -> Mapping[str, Callable[..., Any]]:
@@ -83,7 +90,10 @@ class NumpyBackend(Backend):
     # --- arrays ---
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Any:
-        return np.array(data, dtype=raw_dtype, copy=copy)
+        try:
+            return np.array(data, dtype=raw_dtype, copy=copy)
+        except self.arithmetic_errors:
+            return self.computed(np.array, data, dtype=raw_dtype, copy=copy)
 
     def frombuffer(self, buffer: Any, raw_dtype: Any, count: int, offset: int) -> Any:
         return np.frombuffer(buffer, raw_dtype, count, offset)
@@ -110,9 +120,11 @@ class NumpyBackend(Backend):
         if array.dtype.kind == "c" and raw_dtype.kind not in "cb":
             array = array.real
         if array.dtype.kind == "f" and raw_dtype.kind in "iu":
-            with np.errstate(invalid="ignore"):
-                return array.astype(raw_dtype)
-        return array.astype(raw_dtype)
+            return _cast(array, raw_dtype)
+        try:
+            return array.astype(raw_dtype)
+        except self.arithmetic_errors:
+            return _cast(array, raw_dtype)
 
     def reinterpret(self, array: Any, wanted: dtypes.dtype) -> Any:
         return array.view(self.dtypes[wanted])
@@ -132,6 +144,8 @@ class NumpyBackend(Backend):
 
     def write(self, target: Any, value: Any) -> None:
         kernels.opened(target)[...] = value
+
+    add_to = staticmethod(quiet_in_place(np.add))
 
     # --- memory ---
 
@@ -206,6 +220,9 @@ class NumpyBackend(Backend):
 
     def report(self) -> str:
         return f"numpy {np.__version__}"
+
+
+_cast = quiet(np.ndarray.astype)
 
 
 def _count_references(array: Any) -> int:

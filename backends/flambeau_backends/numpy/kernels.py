@@ -17,6 +17,7 @@ from flambeau.ops.arithmetic import integer_pow
 from flambeau.settings import preserve_format
 
 from .pieces import PIECE, by_pieces, over_pieces, pieces, select
+from .quiet import quiet, quiet_in_place
 from .threads import LARGE, product
 
 Kernel = Callable[..., Any]
@@ -41,18 +42,11 @@ NOT_ELEMENTWISE = {"bmm"}
 KERNELS: dict[str, Kernel] = dict(UFUNCS)
 INPLACE: dict[str, Kernel] = {}
 
-
-def _in_place(ufunc: np.ufunc) -> Kernel:
-    if ufunc.nin == 1:
-        return lambda target: ufunc(target, target)
-    return lambda target, other: ufunc(target, other, target)
-
-
 _LARGE = 1 << 18  # elements that leave no room for a temporary array in the cache
 
-# In place: ``kernel(target, *others, **scalars)``.  A temporary array takes the intermediate result, so that a call that fails
-# has written nothing.
-INPLACE.update({name: _in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
+# In place: ``kernel(target, *others, **scalars)``.  A temporary array takes the intermediate result, and infinities raise
+# nothing, so that a call that fails has written nothing: the general way, which is taken then, would do it twice.
+INPLACE.update({name: quiet_in_place(ufunc) for name, ufunc in UFUNCS.items() if name not in NOT_ELEMENTWISE})
 
 
 def _refusing_zero(ufunc: Kernel) -> Kernel:
@@ -74,7 +68,8 @@ def _truncate_quotient(input: np.ndarray, other: np.ndarray, *out: np.ndarray) -
 _DIVISIONS = {name: _refusing_zero(UFUNCS[name]) for name in ("floor_divide", "fmod", "remainder")}
 _DIVISIONS["trunc_divide"] = _refusing_zero(_truncate_quotient)
 KERNELS.update(_DIVISIONS)
-INPLACE.update({name: lambda target, other, divide=divide: divide(target, other, target) for name, divide in _DIVISIONS.items()})
+INPLACE.update({name: quiet(lambda target, other, divide=divide: divide(target, other, target))
+                for name, divide in _DIVISIONS.items()})  # fmt: skip
 
 
 def in_place(function: Kernel) -> Kernel:
@@ -83,21 +78,28 @@ def in_place(function: Kernel) -> Kernel:
     return function
 
 
+_add, _subtract = quiet_in_place(np.add), quiet_in_place(np.subtract)
+
+
 @in_place
 def add_(target: Any, other: Any, alpha: Any = None) -> None:
-    _combine(np.add, target, other, alpha)
+    if alpha is None:
+        _add(target, other)
+    else:
+        _combine(np.add, target, other, alpha)
 
 
 @in_place
 def sub_(target: Any, other: Any, alpha: Any = None) -> None:
-    _combine(np.subtract, target, other, alpha)
+    if alpha is None:
+        _subtract(target, other)
+    else:
+        _combine(np.subtract, target, other, alpha)
 
 
+@quiet
 def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
     """``ufunc(target, alpha * other)`` into ``target``; where they are long, with little memory for the product."""
-    if alpha is None:
-        ufunc(target, other, target)
-        return
     dense = other.size == target.size > _LARGE and target.flags.c_contiguous and other.flags.c_contiguous
     if not dense or other.dtype != target.dtype or np.may_share_memory(target, other):
         ufunc(target, np.multiply(other, alpha), target)
@@ -109,6 +111,7 @@ def _combine(ufunc: np.ufunc, target: Any, other: Any, alpha: Any) -> None:
 
 
 @in_place
+@quiet
 def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if value is None:
         made = np.multiply(first, second)
@@ -119,6 +122,7 @@ def addcmul_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 
 
 @in_place
+@quiet
 def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
     if target.dtype.kind not in "fc":
         raise TypeError("not for integers")
@@ -131,6 +135,7 @@ def addcdiv_(target: Any, first: Any, second: Any, value: Any = None) -> None:
 
 
 @in_place
+@quiet
 def lerp_(target: Any, end: Any, weight: Any) -> None:
     if weight.ndim:
         raise TypeError("one weight only")
@@ -185,6 +190,19 @@ def pow_(input: Any, other: Any) -> Any:
         return np.power(input, other)
     except ValueError:  # integers to negative powers
         return integer_pow(np, input, other)
+
+
+_power = INPLACE["pow"]
+
+
+def _write_power(target: Any, other: Any) -> None:
+    if target.dtype.kind in "iu" and other.ndim:  # NumPy finds a negative exponent when it has written the elements before
+        target[...] = pow_(target, other)
+    else:
+        _power(target, other)
+
+
+INPLACE["pow"] = _write_power
 
 
 @kernel

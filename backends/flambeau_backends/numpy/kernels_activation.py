@@ -10,7 +10,8 @@ import numpy as np
 from flambeau.ops import error_function
 
 from .kernels import kernel
-from .pieces import by_pieces, select, silent, wide
+from .pieces import by_pieces, select, wide
+from .quiet import quiet
 
 # --- rectifiers ---------------------------------------------------------------------------------------------------
 
@@ -41,22 +42,23 @@ def _sigmoid(out: Any, x: Any) -> None:
 
 
 @kernel
+@quiet
 def sigmoid(input: Any) -> Any:
-    with silent():
-        return by_pieces(_sigmoid, input)
+    return by_pieces(_sigmoid, input)
 
 
 @kernel
+@quiet
 def silu(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         _sigmoid(out, x)
         out *= x
 
-    with silent():
-        return by_pieces(compute, input)
+    return by_pieces(compute, input)
 
 
 @kernel
+@quiet
 @wide
 def silu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, slope: Any, x: Any) -> None:
@@ -67,8 +69,7 @@ def silu_backward(g: Any, input: Any) -> Any:
         out *= rest
         out *= slope
 
-    with silent():
-        return by_pieces(compute, g, input)
+    return by_pieces(compute, g, input)
 
 
 # --- the error function and GELU ----------------------------------------------------------------------------------
@@ -111,9 +112,9 @@ def _erf(out: Any, x: Any) -> None:
 
 
 @kernel
+@quiet
 def erf(input: Any) -> Any:
-    with silent():
-        return by_pieces(_erf, input)
+    return by_pieces(_erf, input)
 
 
 def _quick_erf(out: Any, x: Any) -> None:
@@ -146,6 +147,7 @@ def gelu(input: Any) -> Any:
 
 
 @kernel
+@quiet
 @wide
 def gelu_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, slope: Any, x: Any) -> None:
@@ -158,8 +160,7 @@ def gelu_backward(g: Any, input: Any) -> Any:
         out += density
         out *= slope
 
-    with silent():
-        return by_pieces(compute, g, input)
+    return by_pieces(compute, g, input)
 
 
 _SCALE, _CUBE = math.sqrt(2 / math.pi), 0.044715
@@ -175,6 +176,7 @@ def _bent(out: Any, x: Any) -> None:
 
 
 @kernel
+@quiet
 def gelu_tanh(input: Any) -> Any:
     def compute(out: Any, x: Any) -> None:
         _bent(out, x)
@@ -182,11 +184,11 @@ def gelu_tanh(input: Any) -> Any:
         out *= x
         out *= x.dtype.type(0.5)
 
-    with silent():
-        return by_pieces(compute, input)
+    return by_pieces(compute, input)
 
 
 @kernel
+@quiet
 @wide
 def gelu_tanh_backward(g: Any, input: Any) -> Any:
     def compute(out: Any, slope: Any, x: Any) -> None:
@@ -203,5 +205,4 @@ def gelu_tanh_backward(g: Any, input: Any) -> Any:
         out *= slope
         out *= x.dtype.type(0.5)
 
-    with silent():
-        return by_pieces(compute, g, input)
+    return by_pieces(compute, g, input)

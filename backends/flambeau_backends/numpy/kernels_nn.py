@@ -18,6 +18,7 @@ from .kernels import kernel
 from .layout import keeps_channels_last
 from .namespace import namespace
 from .pieces import wide
+from .quiet import quiet
 from .random import Generator
 from .windows import Geometry, Sizes, inside, output_size, padded_size
 
@@ -152,6 +153,7 @@ def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
 
 
 @kernel
+@quiet
 def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
     """The result, and what the input was multiplied by; draws go the way that the elements lie in memory."""
     if input.flags.c_contiguous:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .kernels import kernel
 from .pieces import PIECE, pieces
+from .quiet import quiet
 
 
 @lru_cache(4)
@@ -21,6 +22,7 @@ def _factors(dtype: Any, lr: float, beta1: float, beta2: float, eps: float, step
 
 
 @kernel
+@quiet
 def adam_step(
     param: Any, grad: Any, mean: Any, square: Any, largest: Any = None, *, lr: float, beta1: float, beta2: float, eps: float,
     weight_decay: float = 0.0, step: int = 1, decoupled: bool = False, maximize: bool = False,

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .kernels import kernel
-from .pieces import PIECE, pieces, silent, wide
+from .pieces import PIECE, pieces, wide
+from .quiet import quiet
 from .sums import ones
 
 _SAFE = 46.0  # what exp() of, or of its negative, may be summed without overflow, and with little lost to underflow
@@ -49,11 +50,15 @@ def _exponentials(out: Any, rows: Any, limit: float) -> tuple[Any, Any]:
         sums = _row_sums(out)
         if sums.item(sums.argmin()) > exp(-limit):
             return sums, None
-    with silent():
-        shift = rows.max(1, keepdims=True)
-        np.subtract(rows, shift, out)
-        np.exp(out, out)
-        return _row_sums(out), shift
+    return _shifted_exponentials(out, rows)
+
+
+@quiet
+def _shifted_exponentials(out: Any, rows: Any) -> tuple[Any, Any]:
+    shift = rows.max(1, keepdims=True)
+    np.subtract(rows, shift, out)
+    np.exp(out, out)
+    return _row_sums(out), shift
 
 
 def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
@@ -68,10 +73,14 @@ def _by_rows(compute: Callable[..., None], dim: int, *arrays: Any) -> Any:
         return made
     matrices = [_last(each, dim) for each in arrays]
     made = np.empty(matrices[0].shape, first.dtype)
-    with silent():
-        for piece in pieces(*made.shape):
-            compute(made[piece], *(each[piece] for each in matrices))
+    _compute_pieces(compute, made, *matrices)
     return _back(made, first, dim)
+
+
+@quiet
+def _compute_pieces(compute: Callable[..., None], made: Any, *matrices: Any) -> None:
+    for piece in pieces(*made.shape):
+        compute(made[piece], *(each[piece] for each in matrices))
 
 
 # --- softmax ------------------------------------------------------------------------------------------------------
@@ -146,6 +155,7 @@ def _log_sums(out: Any, rows: Any) -> None:
 
 
 @kernel
+@quiet
 def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
     """``softmax(query @ key.T * scale) @ value``, where it is the result that is divided by the sums of the exponentials."""
     turned = np.ascontiguousarray(key.swapaxes(-1, -2))  # small products with it take two thirds of the time
@@ -154,14 +164,13 @@ def attention(query: Any, key: Any, value: Any, scale: float) -> Any:
     if not scores.size:
         return np.matmul(scores, value)
     rows = scores.reshape(-1, scores.shape[-1])
-    with silent():
+    np.exp(rows, rows)
+    sums = _row_sums(rows)
+    if not exp(-_SAFE) < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < exp(_SAFE):  # once more, with care
+        np.matmul(query, turned, scores)
+        np.subtract(rows, rows.max(1, keepdims=True), rows)
         np.exp(rows, rows)
         sums = _row_sums(rows)
-        if not exp(-_SAFE) < sums.item(sums.argmin()) <= sums.item(sums.argmax()) < exp(_SAFE):  # once more, with care
-            np.matmul(query, turned, scores)
-            np.subtract(rows, rows.max(1, keepdims=True), rows)
-            np.exp(rows, rows)
-            sums = _row_sums(rows)
     made = np.matmul(scores, value)
     np.reciprocal(sums, sums)
     if made.shape[:-1] != scores.shape[:-1]:  # values for more batches
@@ -214,8 +223,10 @@ def _reduced(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
         return total
     if weights is None and losses.size:
         return total / losses.size
-    with silent():
-        return total / losses.dtype.type(losses.size if weights is None else weights.sum())
+    return _quotient(total, losses.dtype.type(losses.size if weights is None else weights.sum()))
+
+
+_quotient = quiet(np.true_divide)
 
 
 @kernel

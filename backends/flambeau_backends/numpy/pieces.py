@@ -11,10 +11,9 @@ import numpy as np
 
 from .threads import LARGE, share
 
-__all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "silent", "wide"]
+__all__ = ["by_pieces", "contiguous", "over_pieces", "pieces", "select", "wide"]
 
 PIECE = 1 << 15  # elements at a time
-silent = functools.partial(np.errstate, all="ignore")  # infinities come without a warning, as in PyTorch
 
 
 def pieces(length: int, width: int = 1) -> Iterator[slice]:

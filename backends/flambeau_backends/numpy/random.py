@@ -20,6 +20,8 @@ from itertools import chain
 
 import numpy as np
 
+from .quiet import quiet
+
 __all__ = ["Generator"]
 
 Shape = Sequence[int]
@@ -28,7 +30,6 @@ Uniform = Callable[[], float]
 DEFAULT_SEED = 67280421310721
 _WORD = 2**32 - 1  # the bits of one word
 _CHUNK = 2**15  # values made at a time, so that temporaries stay in the processor's cache
-_silent = np.errstate(all="ignore")  # infinities come without a warning, as in PyTorch
 
 # A float keeps as many low bits of its word as its mantissa holds: 24, or 53 of two words.
 _MASK_24, _SCALE_24 = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
@@ -138,8 +139,9 @@ class Generator:
             values[values == dtype.type(high)] = low  # rounded up to the end that is open
             return values
 
-        return _in_chunks(draw_between, shape, dtype)
+        return _in_chunks_quietly(draw_between, shape, dtype)
 
+    @quiet
     def integers(
         self, shape: Shape, dtype: np.dtype, low: int | None = None, high: int | None = None
     ) -> np.ndarray:
@@ -182,6 +184,7 @@ class Generator:
         below = np.uint64(math.ceil(p * 2**53))  # k * 2**-53 < p, in integers
         return _in_chunks(lambda count: self._words(count, wide=True) & _MASK_53 < below, shape, dtype)
 
+    @quiet
     def multinomial(self, probs: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
         """Indices (int64) drawn by the weights in each row of ``probs``, which need not sum to one.
 
@@ -213,7 +216,6 @@ class Generator:
         pairs = zip(cumulative.astype(float), points, strict=True)
         return np.stack([np.searchsorted(row, at) for row, at in pairs])
 
-    @_silent
     def _choose_distinct(self, rows: np.ndarray, num_samples: int) -> np.ndarray:
         race = -(rows / self.exponential(rows.shape, rows.dtype)).astype(float)
         if num_samples == 1:
@@ -224,20 +226,21 @@ class Generator:
 
     # --- continuous distributions by inversion ---
 
+    @quiet
     def exponential(self, shape: Shape, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
         """Exponential with mean ``1 / rate``."""
         if not rate > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
         return _in_chunks(lambda count: np.log1p(-self._doubles(count)) * (-1 / rate), shape, dtype)
 
-    @_silent
+    @quiet
     def geometric(self, shape: Shape, dtype: np.dtype, p: float) -> np.ndarray:
         """Trials until the first success, when each succeeds with probability ``p``."""
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         return _in_chunks(lambda count: np.ceil(np.log(self._doubles(count)) / math.log1p(-p)), shape, dtype)
 
-    @_silent
+    @quiet
     def cauchy(self, shape: Shape, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
         """Cauchy around ``median`` with half-width ``sigma``."""
         if not sigma > 0:
@@ -248,6 +251,7 @@ class Generator:
 
     # --- normal values ---
 
+    @quiet
     def normal(
         self,
         shape: Shape,
@@ -274,7 +278,7 @@ class Generator:
             return self._normal_blocks(shape, dtype, mean, std)
         return _in_chunks(lambda count: _scale(self._normal_pairs(count), mean, std), shape, dtype)
 
-    @_silent
+    @quiet
     def log_normal(self, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
         """The exponential of normal values."""
         if not std > 0:
@@ -340,6 +344,7 @@ class Generator:
 
     # --- distributions by rejection ---
 
+    @quiet
     def poisson(self, rates: np.ndarray) -> np.ndarray:
         """Counts with the given mean, one for each rate, in the dtype of ``rates``."""
         if not (rates >= 0).all():
@@ -348,6 +353,7 @@ class Generator:
         counts[live] = self._each(_poisson, rates[live])
         return _cast(counts, rates.dtype)
 
+    @quiet
     def binomial(self, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
         """Successes in ``count`` trials of probability ``prob``; both of one shape and dtype."""
         flip = prob > 0.5
@@ -360,6 +366,7 @@ class Generator:
         hits[live] = self._each(_binomial, n, p, n * p, deviation, mode, p / (1 - p), log_miss)
         return np.where(count > 0, np.where(flip, count - hits, hits), 0).astype(count.dtype)
 
+    @quiet
     def gamma(self, alpha: np.ndarray) -> np.ndarray:
         """Gamma values of unit scale, one for each shape ``alpha``, in its dtype.
 
@@ -367,6 +374,7 @@ class Generator:
         """
         return np.maximum(self._gamma(alpha).astype(alpha.dtype), np.finfo(alpha.dtype).tiny)
 
+    @quiet
     def dirichlet(self, alpha: np.ndarray) -> np.ndarray:
         """Points on the simplex, one for each row of concentrations: gamma values over their sum."""
         weights = np.maximum(self._gamma(alpha.astype(float)), np.finfo(float).tiny)
@@ -374,7 +382,6 @@ class Generator:
         one = alpha.dtype.type(1)
         return np.clip(share.astype(alpha.dtype), np.finfo(alpha.dtype).tiny, np.nextafter(one, 0 * one))
 
-    @_silent
     def _gamma(self, alpha: np.ndarray) -> np.ndarray:
         values, live = np.where(alpha >= 0, 0.0, np.nan), alpha > 0
         alpha = alpha[live]
@@ -608,11 +615,13 @@ def _in_chunks(draw: Callable[[int], np.ndarray], shape: Shape, dtype: np.dtype)
     return out.reshape(shape)
 
 
+_in_chunks_quietly = quiet(_in_chunks)
+
+
 def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """``values`` in ``dtype``; a 16-bit float is rounded from float32, as PyTorch does."""
     if dtype.itemsize == 2 and _is_float(dtype):
-        with np.errstate(over="ignore"):
-            return values.astype(np.float32, copy=False).astype(dtype)
+        return values.astype(np.float32, copy=False).astype(dtype)
     return values.astype(dtype, copy=False)
 
 

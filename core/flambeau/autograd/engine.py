@@ -7,6 +7,7 @@ decreasing order of ``seq``; a heap keeps the graph's depth out of Python's stac
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -145,6 +146,13 @@ class Task:
 
     def deliver(self, edge: Any, gradient: Any) -> None:
         """Add ``gradient`` to what waits at ``edge``."""
+        try:
+            self.add(edge, gradient)
+        except kind_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
+            with kind_of_edge(edge).backend.undisturbed():
+                self.add(edge, gradient)
+
+    def add(self, edge: Any, gradient: Any) -> None:
         if isinstance(edge, Node):
             gradient = fit(gradient, edge.kind, edge.shape, self.tensors)
             waiting = self.pending.get(edge)
@@ -175,7 +183,10 @@ class Task:
                 node = heappop(heap)[1]
                 gradient = pending.pop(node)
             if node.hooks is None and node.outputs is None and not node.takes_tensors:
-                gradients = node.apply(node.kind.F, gradient, unpack_array)
+                try:
+                    gradients = node.apply(node.kind.F, gradient, unpack_array)
+                except node.kind.backend.arithmetic_errors:
+                    gradients = self.applied(node, gradient)
             elif self.alone and (node.hooks is not None or node.takes_tensors):
                 gradients = self.with_modes(self.step, node, gradient)
             else:
@@ -186,26 +197,29 @@ class Task:
             for edge, each in zip(edges, gradients):  # noqa: B905 (a rule may leave out trailing Nones)
                 if edge is None or each is None:
                     continue
-                if isinstance(edge, Node):
-                    kind = edge.kind
-                    if each.shape != edge.shape or each.dtype is not kind.raw_dtype:
-                        each = fit(each, kind, edge.shape, False)
-                    if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
-                        node, gradient = edge, each
+                try:
+                    if isinstance(edge, Node):
+                        kind = edge.kind
+                        if each.shape != edge.shape or each.dtype is not kind.raw_dtype:
+                            each = fit(each, kind, edge.shape, False)
+                        if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
+                            node, gradient = edge, each
+                            continue
+                        if edge in pending:
+                            pending[edge] = pending[edge] + each
+                            continue
+                        pending[edge] = each
+                        heappush(heap, (-edge.seq, edge))
+                    elif type(edge) is Output:
+                        deliver(edge, each)
+                    else:
+                        kind = edge._kind
+                        if each.shape != edge._array.shape or each.dtype is not kind.raw_dtype:
+                            each = fit(each, kind, edge._array.shape, False)
+                        leaves[edge] = leaves[edge] + each if edge in leaves else each
                         continue
-                    if edge in pending:
-                        pending[edge] = pending[edge] + each
-                        continue
-                    pending[edge] = each
-                    heappush(heap, (-edge.seq, edge))
-                elif type(edge) is Output:
+                except kind_of_edge(edge).backend.arithmetic_errors:  # raised by the sum of what was broadcast, or of both
                     deliver(edge, each)
-                else:
-                    kind = edge._kind
-                    if each.shape != edge._array.shape or each.dtype is not kind.raw_dtype:
-                        each = fit(each, kind, edge._array.shape, False)
-                    leaves[edge] = leaves[edge] + each if edge in leaves else each
-                    continue
                 if node is not None:  # something else waits after all
                     deliver(node, gradient)
                     node = None
@@ -311,7 +325,11 @@ class Task:
             return self.apply_carefully(node, gradient, given)
         if self.tensors:
             return node.apply(_recorded_functions(), gradient, unpack_tensor)
-        return node.apply(node.kind.F, gradient, unpack_array)
+        return self.applied(node, gradient)
+
+    def applied(self, node: Node, gradient: Any) -> Sequence[Any]:
+        """What the rules of a node return on arrays."""
+        return node.kind.backend.computed(node.apply, node.kind.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
 
     def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
         """Zeros for the outputs that received no gradient."""
@@ -372,7 +390,7 @@ class Task:
                 made = node.apply(_recorded_functions(), gradient, unpack_tensor)
             else:
                 made = [None if each is None else as_tensor(each, node.kind)
-                        for each in node.apply(node.kind.F, gradient, unpack_array)]  # fmt: skip
+                        for each in self.applied(node, gradient)]
         except Exception:
             if anomaly["enabled"]:
                 warn_of(node)
@@ -438,7 +456,7 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
             made = _copied(gradient, kind)
             leaf._grad = wrap(kind.backend.in_order_of(made._array, leaf._array), kind)
         elif grad._requires_grad:
-            leaf._grad = as_tensor(grad._array + gradient, kind)
+            leaf._grad = as_tensor(kind.backend.computed(operator.add, grad._array, gradient), kind)
         else:
             _add_in_place(grad, gradient)
     if leaf._has_hooks:
@@ -448,7 +466,7 @@ def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
 def _add_in_place(grad: Tensor, gradient: Any) -> None:
     """Add to the memory of a gradient, which other tensors may share."""
     if grad._kind.backend.mutable:
-        grad._array += gradient
+        grad._kind.backend.add_to(grad._array, gradient)
     else:
         (grad._storage or grad._own_storage()).replace(grad, grad._array + gradient)
     grad._bump_version()

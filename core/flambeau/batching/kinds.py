@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ class BatchedBackend(Backend):
         self.name = inner.name
         self.device_type = inner.device_type
         self.mutable = inner.mutable
+        self.arithmetic_errors = inner.arithmetic_errors
         self.array_type = BatchedArray
         self.xp: Namespace = namespace(inner.xp, depth)
         self.depth = depth
@@ -63,6 +65,9 @@ class BatchedBackend(Backend):
             return [made(each) for each in results] if isinstance(results, list) else made(results)
 
         return kernel
+
+    def undisturbed(self) -> AbstractContextManager[Any]:
+        return self.inner.undisturbed()
 
     @property
     def dtypes(self) -> Mapping[Any, Any]:

@@ -413,7 +413,7 @@ def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     try:
         shape = as_shape(size)
     except TypeError as error:
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints: {error}") from None
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints: {error}") from error
     if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape

@@ -359,7 +359,7 @@ def explain(error: Exception, op: Op, tensors: Sequence[Any], params: Sequence[A
     """
     given = dict(zip(op.param_names, params, strict=False))
     arrays = [each._array for each in tensors if isinstance(each, Tensor)]
-    fault = _fault_of_types(op, given)
+    fault: Exception | None = _fault_of_types(op, given)
     if fault is None and type(error) not in (RuntimeError, NotImplementedError, MemoryError):
         fault = _fault_of_dtypes(op, tensors) or _fault_of_dims(given, arrays) or _fault_of_shapes(op, arrays)
     if fault is not None:

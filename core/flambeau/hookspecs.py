@@ -40,7 +40,8 @@ def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any
     """Return faster kernels for the in-place forms of an existing backend's operations, by the operation's name.
 
     Read once.  A kernel is called as ``kernel(target, *others, **scalars)`` with raw arrays, the scalars as 0-d ones, and
-    writes into its target; one that raises must have written nothing.
+    writes into its target.  One that raises must have written nothing, so the library must not raise in it for infinities, even
+    where its user wants that: for NumPy, see ``flambeau_backends.numpy.quiet``.
     """
 
 

@@ -151,7 +151,9 @@ def _fast_kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any
                 kernel(self._array, *arrays, **scalars)
             else:
                 kernel(self._array, *arrays)
-        except Exception:
+        except Exception as error:
+            if isinstance(error, kind.backend.arithmetic_errors):
+                raise  # which the kernel should have seen to: it may have written
             return False  # nothing was written: the general path explains
         storage = self._storage or self._own_storage()
         storage.version += 1
@@ -277,11 +279,11 @@ def _write(self: Tensor, array: Any, storage: Storage) -> None:
     if backend.mutable:
         try:
             backend.write(self._array, array)
-        except ValueError:  # the array is read-only: an expanded view
+        except ValueError as error:  # the array is read-only: an expanded view
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location. Please clone() the tensor before performing the operation."
-            ) from None
+            ) from error
         return
     storage.replace(self, self._kind.stored(array))
 

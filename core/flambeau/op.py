@@ -675,11 +675,24 @@ def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tupl
 
     It does where all that was missing is to look the kernel up, and where the library's user wants to hear of infinities.
     """
-    if type(error) is KeyError and error.args == (record.name,):
+    unknown = type(error) is KeyError and error.args == (record.name,)
+    backend = next(each for each in tensors if each is not None)._kind.backend
+    if not unknown and not isinstance(error, backend.arithmetic_errors):
+        explain(error, record, tensors, params)
+    try:
         return dispatch(record, tensors, params)
-    if any(each is not None and isinstance(error, each._kind.backend.arithmetic_errors) for each in tensors):
-        return dispatch(record, tensors, params)
-    explain(error, record, tensors, params)
+    except Exception as failure:
+        _leave_out(error, failure)
+        raise
+
+
+def _leave_out(error: Exception, failure: BaseException) -> None:
+    """Let a failure not have come about while ``error``, which says nothing of it, was handled."""
+    while failure.__context__ is not None:
+        if failure.__context__ is error:
+            failure.__context__ = error.__context__
+            return
+        failure = failure.__context__
 
 
 def several(record: Op, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:

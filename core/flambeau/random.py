@@ -60,7 +60,7 @@ class Generator:
         try:
             self.raw.manual_seed(int(seed))
         except ValueError as error:
-            raise RuntimeError(str(error)) from None
+            raise RuntimeError(str(error)) from error
         return self
 
     def seed(self) -> int:
@@ -129,7 +129,7 @@ def _check_backend(device_type: str) -> None:
     try:
         backends.for_device_type(device_type)
     except AssertionError as error:  # which is for tensors: of generators, programs expect another one
-        raise RuntimeError(f"Cannot get {device_type.upper()} generator: {error}") from None
+        raise RuntimeError(f"Cannot get {device_type.upper()} generator: {error}") from error
 
 
 def default_for(place: device) -> Generator:

@@ -62,5 +62,5 @@ class Size(tuple[int, ...]):
 def _whole(size: Any, position: int) -> int:
     try:
         return operator.index(size)
-    except TypeError:
-        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')") from None
+    except TypeError as error:
+        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')") from error

@@ -86,7 +86,7 @@ def assert_close(
         for pair in list(_pairs(actual, expected, options)):
             pair.compare()
     except _Failure as failure:
-        raise failure.kind(failure.describe(msg)) from None
+        raise failure.kind(failure.describe(msg)) from failure.__cause__
 
 
 def assert_allclose(
@@ -235,13 +235,14 @@ def _python_scalar(value: Any) -> Any:
 
 def _tensor_pair(actual: Any, expected: Any, allow_subclasses: bool) -> tuple[Tensor, Tensor]:
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+    types = f"{type(actual)} and {type(expected)}"
+    failure = _Failure(f"No comparison pair was able to handle inputs of type {types}.", TypeError)
     if related and (allow_subclasses or type(actual) is type(expected)):
         try:
             return torch.as_tensor(actual), torch.as_tensor(expected)
-        except Exception:  # whatever it was, the inputs are of no use as tensors
-            pass
-    types = f"{type(actual)} and {type(expected)}"
-    raise _Failure(f"No comparison pair was able to handle inputs of type {types}.", TypeError)
+        except Exception as error:  # whatever it was, the inputs are of no use as tensors
+            raise failure from error
+    raise failure
 
 
 def _compare_identity(what: str, actual: Any, expected: Any) -> None:

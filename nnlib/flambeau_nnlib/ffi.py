@@ -65,8 +65,8 @@ def create_extension(
     """
     try:
         import cffi
-    except ImportError:
-        raise ImportError("torch.utils.ffi requires the cffi package: python -m pip install cffi") from None
+    except ImportError as error:
+        raise ImportError("torch.utils.ffi requires the cffi package: python -m pip install cffi") from error
 
     base = Path(relative_to).parent.resolve()
     target = base.joinpath(*name.split("."))

@@ -222,7 +222,9 @@ class NumpyBackend(Backend):
         return f"numpy {np.__version__}"
 
 
-_cast = quiet(np.ndarray.astype)
+@quiet
+def _cast(array: Any, raw_dtype: Any) -> Any:
+    return array.astype(raw_dtype)
 
 
 def _count_references(array: Any) -> int:

@@ -104,7 +104,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
         try:
             return x.view(shape)
         except RuntimeError as error:
-            raise ValueError(str(error)) from None
+            raise ValueError(str(error)) from error
     return torch.reshape(x.clone() if copy else x, shape)
 
 

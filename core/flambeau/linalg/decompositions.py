@@ -341,7 +341,7 @@ def _converging(name: str, routine: Any, *args: Any) -> Any:
         if not is_numerical_failure(error.__context__):
             raise
         problem = "The algorithm failed to converge because the input matrix contained non-finite values."
-        raise LinAlgError(f"{name}: {problem}") from None
+        raise LinAlgError(f"{name}: {problem}") from error
 
 
 @with_out
@@ -477,7 +477,7 @@ def _of_finite(routine: Any, A: Tensor) -> Any:
     except RuntimeError as error:
         if not is_numerical_failure(error.__context__):
             raise
-        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.") from None
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.") from error
 
 
 @with_out

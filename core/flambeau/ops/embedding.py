@@ -160,9 +160,11 @@ def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
         return _embedding(weight, indices, -1, scale_grad_by_freq)
     except IndexError:
         count = weight.shape[0]
-        place, value = next((i, each) for i, each in enumerate(indices.tolist()) if not 0 <= each < count)
-        raise RuntimeError(f"embedding_bag: Index {place} of input takes value {value} which is not in the valid range "
-                           f"[0, {count})") from None  # fmt: skip
+        for place, value in enumerate(indices.tolist()):
+            if not 0 <= value < count:
+                raise RuntimeError(f"embedding_bag: Index {place} of input takes value {value} which is not in the valid range "
+                                   f"[0, {count})") from None  # fmt: skip
+        raise
 
 
 def check_offsets(offsets: Tensor, length: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import dtypes, overrides
 from .._tensor import Tensor, attach, wrap
@@ -174,7 +174,7 @@ def _as_index(items: Any, place: Any) -> Tensor:
         return as_tensor(items, device=place)
     except ValueError as error:
         if "'str'" in str(error):
-            raise TypeError("new(): invalid data type 'str'") from None
+            raise TypeError("new(): invalid data type 'str'") from error
         raise
 
 
@@ -193,8 +193,8 @@ def _dims_used(item: Any) -> int:
 def _raw_slice(each: slice) -> slice:
     try:
         start, stop, step = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
-    except AttributeError:
-        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+    except AttributeError as error:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from error
     if step is not None and step <= 0:
         raise ValueError("step must be greater than zero")
     return slice(start, stop, step)
@@ -251,16 +251,16 @@ def _lifted(tensor: Tensor, levels: Any) -> Tensor:
     return lift(tensor, levels)
 
 
-def _check_bounds(tensor: Tensor, index: Any, error: Exception) -> Exception:
+def _explain_bounds(index: Any, error: Exception) -> None:
+    """Say as PyTorch does what the library says of an index, where that is all that there is to say."""
     if isinstance(error, IndexError) and "out of bounds" in str(error):
         words = str(error).split()
         where = {words[i]: words[i + 1] for i in range(len(words) - 1)}
         given, dim, size = where.get("index", "?"), where.get("axis", "0"), words[-1]
-        return IndexError(f"index {given} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(f"index {given} is out of bounds for dimension {dim} with size {size}") from None
     if isinstance(error, IndexError) and "broadcast" in str(error):
         shapes = ", ".join(str(list(each.shape)) for each in index if hasattr(each, "shape"))
-        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
-    return error
+        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
 
 
 def _getitem_method(self: Tensor, index: Any) -> Tensor:
@@ -283,7 +283,8 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
             return OPS[kind].function(self, raw)  # type: ignore[no-any-return]  # the table holds functions of all kinds
         return _indexed(*_integers_first(self, raw))
     except IndexError as error:
-        raise _check_bounds(self, raw, error) from None
+        _explain_bounds(raw, error)
+        raise
 
 
 def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
@@ -345,7 +346,7 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         else:
             storage.replace(self, kind.F.setitem(self._array, value._array, raw))
     except (IndexError, ValueError) as error:
-        raise _set_problem(self, raw, value, error) from None
+        _explain_write(self, raw, value, error)
     storage.version += 1
     if is_grad_enabled() and (self._requires_grad or value._requires_grad):
         recorded = OPS["setitem"].record(self._array, kind.settled, before, value, raw)
@@ -371,16 +372,16 @@ def _fitting(kind: Any, value: Tensor, target: Any, index: Any) -> Tensor:
     return value.reshape(shape[extra:]) if extra else value
 
 
-def _set_problem(tensor: Tensor, index: Any, value: Tensor, error: Exception) -> Exception:
-    found = _check_bounds(tensor, index, error)
-    if found is not error or isinstance(error, IndexError):
-        return found
+def _explain_write(tensor: Tensor, index: Any, value: Tensor, error: Exception) -> NoReturn:
+    _explain_bounds(index, error)
+    if isinstance(error, IndexError):
+        raise error
     if "read-only" in str(error):
-        return RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                            "location. Please clone() the tensor before performing the operation.")  # fmt: skip
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.") from error  # fmt: skip
     place = list(tensor._kind.F.index(tensor._array, index).shape)
-    return RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
-                        f"shape {place}")  # fmt: skip
+    raise RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
+                       f"shape {place}") from error  # fmt: skip
 
 
 def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:

@@ -83,7 +83,7 @@ def from_file(
     try:
         descriptor = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
     except OSError as error:
-        raise RuntimeError(f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})") from None
+        raise RuntimeError(f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})") from error
     try:
         given = os.fstat(descriptor).st_size
         if given < length and not shared:

@@ -331,7 +331,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)
     except IndexError as error:
         bad = str(error).split()[1]
-        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.numel()} elements.") from None
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.numel()} elements.") from error
 
 
 def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

@@ -158,9 +158,9 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
         _refuse_negative(wanted, -1)
     try:
         return _reshaped(self, wanted)
-    except RuntimeError:
+    except RuntimeError as error:
         inferred_shape(wanted, self._array.shape)  # raises where the number of elements does not fit
-        raise _cannot_view(self) from None
+        raise _cannot_view(self) from error
 
 
 attach(view=_view_method, reshape=_reshape_method)

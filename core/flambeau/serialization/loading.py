@@ -100,7 +100,7 @@ def load(
             return _LegacyLoader(file, map_location, weights_only).load(base, options)
         except pickle.UnpicklingError as error:
             if weights_only:
-                raise pickle.UnpicklingError(_explain(str(error))) from None
+                raise pickle.UnpicklingError(_explain(str(error))) from error
             raise
 
 
@@ -179,7 +179,7 @@ def _opened(f: Any) -> Iterator[IO[bytes]]:
             raise type(error)(
                 f"{error}. You can only torch.load from a file that is seekable. Please pre-load the data "
                 "into a buffer like io.BytesIO and try to load from it instead."
-            ) from None
+            ) from error
         raise
     yield f
 

@@ -151,12 +151,14 @@ class MNIST(VisionDataset):
                 self._download_from_mirrors(name, md5)
 
     def _download_from_mirrors(self, name: str, md5: str) -> None:
+        last: URLError | None = None
         for mirror in self.mirrors:
             try:
                 return download_and_extract_archive(mirror + name, self.raw_folder, md5=md5)
             except URLError as error:
                 print(f"Failed to download {mirror + name}: {error}", file=sys.stderr)
-        raise RuntimeError(f"Error downloading {name}")
+                last = error
+        raise RuntimeError(f"Error downloading {name}") from last
 
     def __len__(self) -> int:
         return len(self.data)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from flambeau_backends.numpy.quiet import quiet
+
 from .choice import FLOAT, fast, is_dense
 from .lazy import Lazy
 
@@ -14,6 +16,7 @@ LEAST = 1 << 14
 
 
 @fast(LEAST)
+@quiet
 def adam_step(
     param: Any, grad: Any, mean: Any, square: Any, largest: Any = None, *, lr: float, beta1: float, beta2: float, eps: float,
     weight_decay: float = 0.0, step: int = 1, decoupled: bool = False, maximize: bool = False,

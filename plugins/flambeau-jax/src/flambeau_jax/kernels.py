@@ -50,7 +50,7 @@ def view(input: Any, shape: tuple[int, ...]) -> Any:
     try:
         return reshaped(input, shape)
     except TypeError as error:  # the standard says nothing about the type; flambeau expects NumPy's
-        raise ValueError(str(error)) from None
+        raise ValueError(str(error)) from error
 
 
 KERNELS["squeeze"] = KERNELS["reshape"] = view

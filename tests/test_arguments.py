@@ -47,6 +47,37 @@ def test_numbers_as_either_argument(name):
         function(X, "two")
 
 
+@pytest.mark.parametrize(("name", "given", "options", "wanted", "dtype"), [
+    ("mul", (2, 3), {}, 6, torch.int64), ("multiply", (2, 1.5), {}, 3.0, torch.float32), ("mul", (2, 3j), {}, 6j, torch.complex64),
+    ("add", (2, True), {}, 3, torch.int64), ("add", (True, True), {}, True, torch.bool), ("add", (True, False), {"alpha": 2}, True, torch.bool),
+    ("add", (2, 3), {"alpha": 10}, 32, torch.int64), ("sub", (2, 3.5), {}, -1.5, torch.float32), ("subtract", (2, 3), {}, -1, torch.int64),
+    ("div", (7, 2), {}, 3.5, torch.float32), ("divide", (-7, 2), {"rounding_mode": "trunc"}, -3, torch.int64),
+    ("div", (-7.0, 2), {"rounding_mode": "floor"}, -4.0, torch.float32), ("true_divide", (True, 2), {}, 0.5, torch.float32),
+    ("floor_divide", (-7, 2), {}, -4, torch.int64), ("mul", (np.int64(2), np.float32(0.5)), {}, 1.0, torch.float32),
+])  # fmt: skip
+def test_arithmetic_of_numbers_alone(name, given, options, wanted, dtype):
+    made = getattr(torch, name)(*given, **options)
+    assert (made.item(), made.dtype, made.shape, made.device.type) == (wanted, dtype, (), "cpu")
+    out = torch.empty((), dtype=dtype)
+    assert getattr(torch, name)(*given, **options, out=out) is out and out.item() == wanted
+
+
+def test_arithmetic_of_numbers_alone_has_its_refusals():
+    with pytest.raises(RuntimeError, match="two bool tensors"):
+        torch.sub(True, False)
+    with pytest.raises(RuntimeError, match="alpha must not be a floating point"):
+        torch.add(2, 3, alpha=0.5)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.mul(2, 1.5, out=torch.empty((), dtype=torch.int64))
+    with pytest.raises(RuntimeError, match="Overflow"):
+        torch.add(2**64, 1)
+    with pytest.raises(TypeError, match="argument 'other'"):
+        torch.add(2, "a")
+    for name in ("pow", "remainder", "fmod", "eq", "rsub", "maximum", "xlogy"):
+        with pytest.raises(TypeError, match="must be Tensor, not int"):
+            getattr(torch, name)(2, 3)
+
+
 @pytest.mark.parametrize("name", ["flatten", "reshape", "matmul", "nn.functional.relu", "linalg.svd", "fft.fft"])
 def test_the_first_argument_is_a_tensor(name):
     function = torch

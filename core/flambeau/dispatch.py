@@ -36,6 +36,8 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
         return overrides.call(op, tensors, params, out)
     if op.scalars:
         tensors = tuple([each.item() if is_library_scalar(each) else each for each in tensors])
+        if op.numbers_alone and all(isinstance(each, _SCALARS) for each in tensors):
+            tensors = tuple(map(_tensor_of_number, tensors))
     _check_types(op, tensors)
     _check_flags(op, params)
     if op.check is not None:
@@ -126,6 +128,14 @@ def _exact(op: Op, kind: Kind) -> Kind:
     return kind.to(dtypes.float32) if op.exact and kind.dtype in dtypes.HALF else kind
 
 
+def _tensor_of_number(value: Any) -> Tensor:
+    """A Python number for which there is no tensor to tell dtype and device: one of its own dtype, on the CPU."""
+    try:
+        return wrap_scalar(value, kind_of(dtypes.promotion_of_scalar(type(value)), device("cpu")))
+    except OverflowError:
+        raise RuntimeError("Overflow when unpacking long long") from None
+
+
 def constant_of(value: Any, tensors: tuple[Any, ...]) -> Tensor:
     """A scalar argument as a tensor, for the node to save."""
     place = next(each for each in tensors if isinstance(each, Tensor)).device
@@ -148,7 +158,7 @@ def _check_types(op: Op, tensors: Sequence[Any]) -> None:
         if each is None and name in op.defaults:
             continue
         if name in op.scalars and isinstance(each, _SCALARS) and (
-                position or any(isinstance(other, Tensor) for other in tensors)):  # fmt: skip
+                position or op.numbers_alone or any(isinstance(other, Tensor) for other in tensors)):  # fmt: skip
             continue
         given = type(each).__name__
         where = f"element {position} in position 0" if op.variadic else f"(position {position + 1})"

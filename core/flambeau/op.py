@@ -73,6 +73,7 @@ class Op:
         self.backward_name_reflected: str | None = options.get("backward_name_reflected")  # of ``number - tensor``
         self.backward_name_along: str | None = options.get("backward_name_along")  # where ``dim`` is given
         self.scalars = self._scalars(options.get("scalars", True))  # the tensor arguments that a Python number may stand for
+        self.numbers_alone: bool = options.get("numbers_alone", False)  # whether they may stand for all of them
         self.takes: str = options.get("takes", "all")
         self.exact: bool = options.get("exact", False)  # takes a number beside half precision as it is
         self.function: Callable[..., Any]
@@ -160,6 +161,7 @@ def op(
         requires: the optional part of the array API that the forward needs, such as ``"linalg.svd"``; the CPU computes for
             backends that do not have it.
         scalars: whether a Python number may stand for one of several tensors that are brought to a common dtype, or for which.
+        numbers_alone: whether Python numbers may stand for all of the tensors, as in ``torch.mul(2, 3)``.
         face: whether the public function of that name, if it is another, takes all that this one does; overrides are given it.
         takes: the dtypes that there is a kernel for: a key of ``TAKES``.
         exact: whether a Python number beside half precision is taken as it is, not rounded to half precision first.
@@ -197,6 +199,7 @@ _OPTIONS = {
     "by_columns",
     "check",
     "scalars",
+    "numbers_alone",
     "real_is_identity",
     "view",
     "results",

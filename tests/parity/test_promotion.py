@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 
@@ -51,6 +52,15 @@ def assert_same(function, *given):
     assert got[:2] == wanted[:2]
     tolerance = 0.02 if "float16" in wanted[0] else 1e-5
     np.testing.assert_allclose(got[2], wanted[2], tolerance, tolerance)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "true_divide", "floor_divide", "pow", "remainder", "eq", "maximum"])
+def test_numbers_alone(name):
+    for first, second in itertools.product([*NUMBERS, False, -7, -0.5], repeat=2):
+        for options in [{}, {"alpha": 2}, {"alpha": 2.5}] if name in ("add", "sub") else [{}]:
+            assert_same(lambda torch, options=options: functools.partial(getattr(torch, name), **options), first, second)
+    for mode in ("trunc", "floor"):
+        assert_same(lambda torch, mode=mode: lambda *given: torch.div(*given, rounding_mode=mode), -7, 2)
 
 
 def vector(dtype, values=(1, 3)):

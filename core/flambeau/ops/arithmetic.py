@@ -17,7 +17,7 @@ from ..settings import warn_of_old
 
 _add = op(
     "add", lambda xp, input, other: xp.add(input, other),
-    promote="arithmetic", public=False, method=False, dunders=("__add__", "__radd__", "__iadd__"),
+    promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__add__", "__radd__", "__iadd__"),
     input=lambda F, g: g,
     other=lambda F, g: g,
 )  # fmt: skip
@@ -35,8 +35,8 @@ def _refuse_bool_sub(input: Any, other: Any) -> None:
 
 _sub = op(
     "sub", lambda xp, input, other: xp.subtract(input, other),
-    promote="arithmetic", public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"), check=_refuse_bool_sub,
-    backward_name_reflected="RsubBackward1",
+    promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
+    check=_refuse_bool_sub, backward_name_reflected="RsubBackward1",
     input=lambda F, g: g,
     other=lambda F, g: -g,
 )  # fmt: skip
@@ -44,8 +44,6 @@ _sub = op(
 
 def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
     """The operands of ``input + alpha * other``; takes PyTorch 0.2's ``add(input, alpha, other)`` too."""
-    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if type(alpha) is int and alpha == 1:
         return input, other
     if isinstance(alpha, Tensor) and not isinstance(other, Tensor):
@@ -57,7 +55,7 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
         other = other.to(common)
         if other.dtype in dtypes.HALF:  # the factor is rounded, and then only the sum
             return input.float(), other.float() * other.new_tensor(alpha).item()
-    return input, other * alpha
+    return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
 
 
 def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
@@ -98,7 +96,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
 
 mul = op(
     "mul", lambda xp, input, other: xp.multiply(input, other),
-    promote="arithmetic", exact=True, inplace=True, aliases=("multiply",), dunders=("__mul__", "__rmul__", "__imul__"),
+    promote="arithmetic", exact=True, numbers_alone=True, inplace=True, aliases=("multiply",),
+    dunders=("__mul__", "__rmul__", "__imul__"),
     doc="""The product ``input * other``, element by element, broadcast.
 
     >>> import flambeau as torch
@@ -111,14 +110,15 @@ mul = op(
 
 _div = op(
     "div", lambda xp, input, other: xp.divide(input, other),
-    promote="float", exact=True, public=False, method=False, dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
+    promote="float", exact=True, numbers_alone=True, public=False, method=False,
+    dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
     input=lambda F, g, other: g / F.conj(other),
     other=lambda F, g, input, other: -g * F.conj(input / other / other),
 )  # fmt: skip
 
 floor_divide = op(
     "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
-    promote="arithmetic", exact=True, takes="real numbers", inplace=True,
+    promote="arithmetic", exact=True, numbers_alone=True, takes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
     doc="The quotient rounded towards minus infinity.", backward_name="DivBackward2",
     input=lambda F, g: g * 0,
@@ -156,7 +156,7 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 _trunc_divide = op(
-    "trunc_divide", _trunc_divide_forward, promote="arithmetic", takes="real numbers", public=False, method=False,
+    "trunc_divide", _trunc_divide_forward, promote="arithmetic", numbers_alone=True, takes="real numbers", public=False, method=False,
     backward_name="DivBackward2",
     input=lambda F, g: g * 0,
     other=lambda F, g: g * 0,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.nn import functional as F
 
 X = torch.tensor([1.0, 2.0, 3.0])
 OF_TENSORS_ALONE = ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "dot", "mv", "mm", "outer", "kron", "dist", "equal", "isclose")
@@ -76,6 +77,73 @@ def test_arithmetic_of_numbers_alone_has_its_refusals():
     for name in ("pow", "remainder", "fmod", "eq", "rsub", "maximum", "xlogy"):
         with pytest.raises(TypeError, match="must be Tensor, not int"):
             getattr(torch, name)(2, 3)
+
+
+OF_NUMBERS = {  # calls with a number in the place where a tensor of no dimensions may stand for it
+    "softplus": (lambda x, n: F.softplus(x, beta=n), 2), "softplus's threshold": (lambda x, n: F.softplus(x, 1, n), 0.5),
+    "hardshrink": (F.hardshrink, 0.4), "hardshrink, as a method": (lambda x, n: x.hardshrink(n), 0.4), "softshrink": (F.softshrink, 0.4),
+    "threshold": (lambda x, n: F.threshold(x, n, 7.0), 0.1), "threshold's value": (lambda x, n: F.threshold(x, 0.1, n), 7.0),
+    "threshold, in place": (lambda x, n: F.threshold_(x.clone(), 0.1, n), 7.0), "elu": (F.elu, 0.7), "celu": (F.celu, 0.7),
+    "leaky_relu": (F.leaky_relu, 0.7), "hardtanh": (lambda x, n: F.hardtanh(x, -n, n), 0.4), "logit": (torch.logit, 0.2),
+    "logit, in place": (lambda x, n: x.clone().logit_(n), 0.2), "smooth_l1_loss": (lambda x, n: F.smooth_l1_loss(x, x * 2, beta=n), 0.3),
+    "huber_loss": (lambda x, n: F.huber_loss(x, x * 2, delta=n), 0.3), "norm": (lambda x, n: x.norm(n), 3.0),
+    "linalg.norm": (torch.linalg.norm, 3.0), "linalg.vector_norm": (torch.linalg.vector_norm, 3.0), "dist": (lambda x, n: x.dist(2 * x, n), 3.0),
+    "linalg.matrix_norm": (lambda x, n: torch.linalg.matrix_norm(x[None], n), 1.0), "addcmul": (lambda x, n: torch.addcmul(x, x, x, value=n), 3),
+    "add": (lambda x, n: torch.add(x, x, alpha=n), 3), "polygamma": (lambda x, n: torch.polygamma(n, x), 1),
+    "gradient": (lambda x, n: torch.gradient(x, spacing=n)[0], 0.5), "fft": (lambda x, n: torch.fft.fft2(x[None], dim=n), 1),
+    "hsplit": (lambda x, n: x.hsplit(n)[0], 2), "tensor_split": (lambda x, n: x.tensor_split([n])[0], 2),
+    "group_norm": (lambda x, n: F.group_norm(x[None], n), 2), "layer_norm": (lambda x, n: F.layer_norm(x, (4,), eps=n), 0.1),
+    "uniform_": (lambda x, n: x.clone().uniform_(-n, to=n), 2.5), "normal_": (lambda x, n: x.clone().normal_(n, n), 2.0),
+    "exponential_": (lambda x, n: x.clone().exponential_(n), 2.0), "cauchy_": (lambda x, n: x.clone().cauchy_(n, n), 2.0),
+    "log_normal_": (lambda x, n: x.clone().log_normal_(n, n), 2.0), "geometric_": (lambda x, n: x.clone().geometric_(n), 0.3),
+    "random_": (lambda x, n: x.clone().random_(n), 9), "randint_like": (lambda x, n: torch.randint_like(x, 0, n), 9),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_tensors_of_no_dimensions_stand_for_numbers(name):
+    """With the same values, and without an effect on the dtype; their gradients too."""
+    call, number = OF_NUMBERS[name]
+    results = []
+    for given in (number, torch.tensor(number), torch.tensor(number, dtype=torch.float64 if type(number) is float else torch.int32),
+                  torch.nn.Parameter(torch.tensor(number), requires_grad=False)):  # fmt: skip
+        torch.manual_seed(0)
+        x = torch.tensor([-0.9, 0.3, 0.5, 0.7], requires_grad=True)
+        made = call(x, given)
+        if made.requires_grad:
+            made.abs().sum().backward()
+        results.append((made.dtype, made.tolist(), None if x.grad is None else x.grad.tolist()))
+    assert str(results[0]) == str(results[1]) == str(results[2]) == str(results[3])
+
+
+@pytest.mark.parametrize("name", [each for each in OF_NUMBERS if type(OF_NUMBERS[each][1]) is float and "linalg" not in each])
+def test_what_requires_a_gradient_or_has_dimensions_is_no_number(name):
+    call, number = OF_NUMBERS[name]
+    for given in (torch.tensor(number, requires_grad=True), torch.tensor([number, number])):
+        with pytest.raises((TypeError, RuntimeError)):
+            call(torch.tensor([-0.9, 0.3, 0.5, 0.7]), given)
+
+
+def test_a_mode_sees_the_tensor_that_stands_for_a_number():
+    seen = []
+
+    class Log(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.extend(args[1:])
+            return func(*args, **(kwargs or {}))
+
+    beta = torch.tensor(2.0)
+    with Log():
+        F.softplus(X, beta)
+    assert any(each is beta for each in seen)
+
+
+def test_positions_may_be_tensors_of_one_element():
+    one = torch.tensor([1])
+    assert X.select(0, one).item() == 2 and X.narrow(0, 1, one).tolist() == [2] and X.topk(one).values.tolist() == [3]
+    for refused in (lambda: X.sum(dim=torch.tensor([0, 0])), lambda: torch.unsqueeze(X, torch.tensor([0])), lambda: X.narrow(0, torch.tensor(1.0), 1)):
+        with pytest.raises((TypeError, RuntimeError)):
+            refused()
 
 
 @pytest.mark.parametrize("name", ["flatten", "reshape", "matmul", "nn.functional.relu", "linalg.svd", "fft.fft"])

@@ -8,6 +8,7 @@ False, an integer may be another library's or a tensor of no dimensions, a numbe
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -16,8 +17,8 @@ from . import dtypes
 from ._tensor import Tensor
 from .declared import UNSET, signature_of
 
-__all__ = ["Dims", "NotATensor", "Number", "as_float", "as_int", "blaming_arguments", "check", "checking", "fits_at_once",
-           "types_of"]  # fmt: skip
+__all__ = ["Dims", "NotATensor", "Number", "as_float", "as_int", "as_number", "as_python", "blaming_arguments", "check",
+           "checking", "fits_at_once", "in_python", "types_of"]  # fmt: skip
 
 Dims: TypeAlias = Any  # a dimension, or several
 Number: TypeAlias = Any  # of Python, of another library, or a tensor of no dimensions
@@ -38,8 +39,13 @@ def _is_constant(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     if isinstance(value, Tensor):
-        return _is_constant(value) and not value.is_floating_point() and value.dtype is not dtypes.bool_
+        return not value.ndim and value.dtype.category == dtypes.INTEGER
     return hasattr(value, "__index__") and type(value) is not bool and not getattr(value, "shape", ())
+
+
+def _is_position(name: str, value: Any) -> bool:
+    """Whether this is a tensor of one element, where PyTorch takes it for the position or the length that it holds."""
+    return name in _POSITIONS and isinstance(value, Tensor) and value.numel() == 1 and value.dtype.category == dtypes.INTEGER
 
 
 def _is_number(value: Any) -> bool:
@@ -96,10 +102,15 @@ _AT_ONCE = {  # what generated code looks at: types, and those that would pass f
     "int | Tensor": "type({0}) is int",
     "Dims": "type({0}) is not bool and {0} is not None",
     "Sequence[int]": "type({0}) is not int",
-    "float": "type({0}) is not Tensor",
-    "Number": "type({0}) is not Tensor",
+    "float": "type({0}) in NUMBERS",
+    "Number": "type({0}) in NUMBERS",
+    "Number | str": "(type({0}) in NUMBERS or type({0}) is str)",
     "Sequence[Tensor]": "type({0}) is not Tensor",
 }
+NUMBERS = {bool, int, float, complex}
+_NUMBERS = ("int", "float", "Number", "Number | str")  # types of which a tensor of no dimensions may be
+_POSITIONS = {"end", "groups", "ignore_index", "index", "k", "length", "minlength", "num_samples", "output_size", "start",
+              "storage_offset"}  # fmt: skip
 _OF_EVERYBODY = ("Tensor", "torch.Tensor", "Sequence[int]")  # what is checked for functions outside of the core, too
 
 
@@ -163,7 +174,7 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
         if declared is None or value is UNSET or (hasattr(type(value), "__torch_function__") and not isinstance(value, Tensor)):
             continue
         wanted, fits = _TYPES[declared.removesuffix(" | None")]
-        if (value is None and declared.endswith(" | None")) or fits(value):
+        if (value is None and declared.endswith(" | None")) or fits(value) or (wanted == "int" and _is_position(name, value)):
             if wanted == "tuple of Tensors":
                 sequence = len(value) == 1 and isinstance(value[0], (tuple, list)) and "|" in declared
                 _check_tensors(value[0] if sequence else value, position - 1)
@@ -173,11 +184,33 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
             f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}") from None
 
 
+def in_python(function: Callable[..., Any]) -> str:
+    """Lines that turn tensors of no dimensions, where numbers are declared, into those numbers."""
+    names = [name for name, declared in types_of(function).items() if declared.removesuffix(" | None") in _NUMBERS]
+    parameters = signature_of(function).parameters
+    return "".join(f"    {name} = as_python({name})\n" for name in names
+                   if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL)  # fmt: skip
+
+
+def as_python(value: Any) -> Any:
+    """A number as Python has it, where a tensor stands for it."""
+    return value.item() if isinstance(value, Tensor) and value.numel() == 1 and not value.requires_grad else value
+
+
+def as_number(function: str, name: str, value: Any) -> Any:
+    """What PyTorch hands to a compiled function as a number of any kind."""
+    if not isinstance(value, Tensor):
+        return value
+    if not _is_constant(value):
+        raise TypeError(f"{function}(): argument '{name}' must be Number, not Tensor")
+    return value.item()
+
+
 def as_int(function: str, name: str, value: Any) -> int:
     """What PyTorch hands to a compiled function as an integer."""
     if type(value) is int:
         return value
-    if not _is_whole(value):
+    if not _is_whole(value) and not _is_position(name, value):
         raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
     return operator.index(value)
 

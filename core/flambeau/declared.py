@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["UNSET", "as_method", "declarations", "named", "signature_of", "too_many", "with_numpy_names"]
+__all__ = ["UNSET", "as_method", "checked", "declarations", "named", "signature_of", "too_many", "with_numpy_names"]
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
@@ -67,7 +67,7 @@ _LOOKED_AT = {"Tensor", "Tensor | None", "bool", "bool | None", "str"}  # types 
 
 def as_method(function: Any) -> Any:
     """A composite as a method: one that understands NumPy's names for its parameters, and blames what is of a wrong type."""
-    from .op import NAMESPACE, _lazy
+    from .op import NAMESPACE
 
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
@@ -75,6 +75,13 @@ def as_method(function: Any) -> Any:
     annotations = inspect.unwrap(function).__annotations__
     if function.__globals__ is NAMESPACE or not (has_names or _LOOKED_AT & {annotations.get(each) for each in names}):
         return function
+    return checked(function)
+
+
+def checked(function: Any) -> Any:
+    """A composite that looks at its arguments before it computes."""
+    from .op import NAMESPACE, _lazy
+
     key = f"{function.__name__}_{id(function)}"
     NAMESPACE[f"method_{key}"] = function
     made = _lazy(function.__name__, lambda: _method_source(function, key, NAMESPACE))
@@ -82,14 +89,16 @@ def as_method(function: Any) -> Any:
 
 
 def _method_source(function: Callable[..., Any], key: str, namespace: dict[str, Any]) -> str:
-    from .arguments import blaming_arguments, checking, fits_at_once
+    from .arguments import blaming_arguments, checking, fits_at_once, in_python
 
     key = f"method_{key}"
     declared, given, named, _ = declarations(function, key, namespace)
     declaration, renamed, _ = with_numpy_names(function.__name__, declared)
     call = f"return {key}({handed_on(given, named)})\n"
     settled = " and ".join(fits_at_once(function))
-    body = f"    if {settled}:\n        {call}    {checking(function, key)}\n    {call}" if settled else f"    {call}"
+    body = f"    {call}"
+    if settled:
+        body = f"    if {settled}:\n        {call}    {checking(function, key)}\n{in_python(function)}    {call}"
     body = blaming_arguments(function, key, namespace, body)
     return f"def {function.__name__}({declaration}):\n{renamed}{body}"
 

@@ -77,6 +77,9 @@ def dispatch(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any
     try:
         made = kind.backend.computed(kernel, *arrays, *(() if op.variadic else given), **named)
     except Exception as error:
+        numbers = tuple(arguments.as_python(each) if isinstance(each, Tensor) and not each.ndim else each for each in params)
+        if any(number is not param for number, param in zip(numbers, params, strict=True)):
+            return dispatch(op, tensors, numbers, out)
         explain(error, op, tensors, params)
     if exact is not kind:
         made, result_kind = kind.backend.astype(made, kind.raw_dtype), kind
@@ -200,7 +203,7 @@ def require_factor(name: str, factor: Any, dtype: dtypes.dtype) -> None:
     """Refuse a factor of a category beyond that of the dtype it is to be multiplied in, and True and False for numbers."""
     if type(factor) is int:
         return
-    if isinstance(factor, Tensor) and factor.ndim:
+    if isinstance(factor, Tensor) and (factor.ndim or factor.requires_grad):
         raise TypeError(f"argument '{name}' must be Number, not Tensor")
     factor = factor.item() if is_library_scalar(factor) else factor
     category = factor.dtype.category if isinstance(factor, Tensor) else dtypes.promotion_of_scalar(type(factor)).category

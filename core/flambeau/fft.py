@@ -16,7 +16,7 @@ from typing import Any
 
 from . import creation, dtypes
 from ._tensor import Tensor
-from .arguments import Dims
+from .arguments import Dims, as_python
 from .inplace import with_out
 from .ops.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
 from .ops.joining import roll
@@ -49,7 +49,7 @@ def _one(input: Tensor, n: int | None, dim: int) -> tuple[tuple[int, ...] | None
 
 
 def _tuple(value: Sizes) -> tuple[int, ...] | None:
-    return (value,) if isinstance(value, int) else None if value is None else tuple(value)
+    return (as_python(value),) if isinstance(value, (int, Tensor)) else None if value is None else tuple(value)
 
 
 def _c2c(name: str, input: Tensor, s: Sizes, dim: Sizes, norm: str | None, forward: bool) -> Tensor:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from . import dtypes, outputs, overrides
 from ._tensor import Tensor, alias
-from .arguments import blaming_arguments, checking, fits_at_once
+from .arguments import blaming_arguments, checking, fits_at_once, in_python
 from .autograd import captured, forward_ad
 from .autograd.engine import tangents
 from .autograd.grad_mode import _grad
@@ -191,8 +191,8 @@ def _with_out_source(function: Callable[..., Any], key: str) -> str:
     call = f"without_out_{key}({handed_on(given, named)})"
     takes_dtype = "dtype" in named and full_name in outputs.SETS_DTYPE
     settled = fits_at_once(function)
-    body = (f"    if {' and '.join([*settled, 'out is None'])}:\n        return {call}\n"
-            + (f"    {checking(function, key)}\n    if out is None:\n        return {call}\n" if settled else "") +
+    looks = f"    {checking(function, key)}\n{in_python(function)}    if out is None:\n        return {call}\n" if settled else ""
+    body = (f"    if {' and '.join([*settled, 'out is None'])}:\n        return {call}\n{looks}"
             f"    check_out({full_name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
             + ("    dtype = dtype or out.dtype\n" if takes_dtype else "") +
             f"    return write_result({full_name!r}, {call}, out)\n")  # fmt: skip

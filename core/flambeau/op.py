@@ -676,11 +676,13 @@ def view_of(array: Any, kind: Kind, record: Op, base: Tensor, params: tuple[Any,
 def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """After an exception on the straight path: go the general way where that helps, else explain.
 
-    It does where all that was missing is to look the kernel up, and where the library's user wants to hear of infinities.
+    It does where all that was missing is to look the kernel up, where a parameter is a tensor that stands for a number, and where
+    the library's user wants to hear of infinities.
     """
     unknown = type(error) is KeyError and error.args == (record.name,)
     backend = next(each for each in tensors if each is not None)._kind.backend
-    if not unknown and not isinstance(error, backend.arithmetic_errors):
+    has_number = any(isinstance(each, Tensor) for each in params)
+    if not (unknown or has_number) and not isinstance(error, backend.arithmetic_errors):
         explain(error, record, tensors, params)
     try:
         return dispatch(record, tensors, params)
@@ -742,7 +744,7 @@ NAMESPACE.update(
     several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS, save=save,
     save_output=save_output,
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
-    tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check,
+    tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
     can_operate=can_operate, no_tensor=no_tensor, are_of_one_kind=are_of_one_kind, UNSET=UNSET, named=named,
     too_many=too_many,
 )  # fmt: skip

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._tensor import Tensor
 from .arguments import blaming_arguments, checking, fits_at_once
-from .declared import add_out, declarations, handed_on, with_numpy_names
+from .declared import add_out, checked, declarations, handed_on, with_numpy_names
 
 if TYPE_CHECKING:
     from .op import Op
@@ -457,6 +457,8 @@ def _source(made: Any) -> str:
     tests = [f"type({name}) in DIRECT" for name in required]
     tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
     settled = fits_at_once(body)
+    if settled and not has_out:
+        NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, checked(body))
     condition = " and ".join([*(tests or ["DIRECT"]), *settled])
     packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
     lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"

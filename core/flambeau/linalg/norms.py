@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..arguments import Dims, Number
+from ..arguments import Dims, Number, as_python
 from ..inplace import with_out
 from ..ops.reductions import _vector_norm, amax, amin
 from ..ops.views import wrap_dim
@@ -62,7 +62,7 @@ def _refuse_empty(x: Tensor, ord: float, dims: tuple[int, ...] | None) -> None:
 
 @with_out
 def vector_norm(
-    input: Tensor, ord: Any = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor, ord: Number = 2, dim: Dims | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """The norm ``sum(abs(x) ** ord) ** (1 / ord)`` of all elements as one vector, or over the dimensions ``dim``.
 
@@ -72,6 +72,7 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    ord = as_python(ord)
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     input = _cast("linalg.vector_norm", input, dtype)
@@ -141,6 +142,7 @@ def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False,
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linalg_norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    dim = as_python(dim)
     dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
     if ord is None:
         return vector_norm(input, 2, dims, keepdim, dtype=dtype)

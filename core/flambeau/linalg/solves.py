@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor
 from ..autograd.unfolding import gathered
+from ..dispatch import require_constant
 from ..inplace import with_out
 from ..op import composite, op
 from ..return_types import make
@@ -310,6 +311,7 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     if input.ndim < 2 or input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF:
         raise RuntimeError(f"linalg.pinv({input.dtype.legacy_name}{{{list(input.shape)}}}): expected a tensor with 2 or more "
                            "dimensions of float, double, cfloat or cdouble types")  # fmt: skip
+    require_constant("linalg_pinv", **{name: each for name, each in (("atol", atol), ("rtol", rtol)) if isinstance(each, Tensor)})
     if hermitian:
         promote_square("linalg.pinv", input)
     real = input.detach().real if input.is_complex() else input.detach()

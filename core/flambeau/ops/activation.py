@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..arguments import as_float
+from ..arguments import as_float, as_number
 from ..autograd.unfolding import gathered
 from ..creation import tensor
 from ..dispatch import require_dtype, require_flags
@@ -66,7 +66,7 @@ op(
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """The element where it is positive, else ``negative_slope`` times it."""
     _needs_floats("leaky_relu_cpu", input)
-    return _leaky_relu(input, negative_slope)
+    return _leaky_relu(input, as_number("leaky_relu", "negative_slope", negative_slope))
 
 
 leaky_relu_ = in_place("leaky_relu", leaky_relu)
@@ -144,7 +144,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``x`` where positive, else ``alpha * (exp(x) - 1)`` (Clevert et al. 2015, "Fast and accurate deep network learning")."""
     _needs_floats("elu_cpu", input)
-    return _elu(input, alpha, 1.0, 1.0)
+    return _elu(input, as_number("elu", "alpha", alpha), 1.0, 1.0)
 
 
 @composite(method=False)
@@ -157,6 +157,7 @@ def selu(input: Tensor) -> Tensor:
 @composite(method=False, grad_fn="CeluBackward0")
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)`` (Barron 2017, "Continuously differentiable ELUs")."""
+    alpha = as_number("celu", "alpha", alpha)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     _needs_floats("elu_cpu", input)
@@ -177,6 +178,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    min_val, max_val = as_number("hardtanh", "min_val", min_val), as_number("hardtanh", "max_val", max_val)
     if input.dtype.category == dtypes.INTEGER:
         min_val, max_val = int(min_val), int(max_val)
         if min_val < 0 and input.dtype is dtypes.uint8:

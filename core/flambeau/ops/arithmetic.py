@@ -156,8 +156,8 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
 
 
 _trunc_divide = op(
-    "trunc_divide", _trunc_divide_forward, promote="arithmetic", numbers_alone=True, takes="real numbers", public=False, method=False,
-    backward_name="DivBackward2",
+    "trunc_divide", _trunc_divide_forward, promote="arithmetic", numbers_alone=True, takes="real numbers", public=False,
+    method=False, backward_name="DivBackward2",
     input=lambda F, g: g * 0,
     other=lambda F, g: g * 0,
 )  # fmt: skip

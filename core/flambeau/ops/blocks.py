@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
-from ..arguments import Dims, as_int
+from ..arguments import Dims, as_int, as_python
 from ..autograd.unfolding import gathered
 from ..creation import _finish, _offered_to_modes, arange, tensor, zeros
 from ..dispatch import require_dtype, whole_numbers
@@ -99,7 +99,7 @@ def tensor_split(
                                f"{given.dtype.legacy_name}")  # fmt: skip
         given = given.tolist()
     if isinstance(given, (tuple, list)):
-        bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in given), length]
+        bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in map(as_python, given)), length]
         return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))
     count = given if type(given) is int else whole_numbers("indices_or_sections", given)[0]
     if count <= 0:
@@ -109,8 +109,9 @@ def tensor_split(
 
 def _split_evenly(name: str, input: Tensor, given: Any, dim: int) -> Any:
     """``tensor_split`` at indices, or into parts of equal size."""
-    if isinstance(given, Tensor):
-        raise TypeError(f"{name}(): argument 'indices' (position 2) must be tuple of ints, not Tensor")
+    given = as_python(given)
+    if not isinstance(given, (int, tuple, list)):
+        raise TypeError(f"{name}(): argument 'indices' (position 2) must be tuple of ints, not {type(given).__name__}")
     if isinstance(given, int) and (not given or input.shape[dim] % given):
         raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
                            f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip

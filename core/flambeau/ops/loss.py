@@ -103,6 +103,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     check_reduction(reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    beta = as_float("smooth_l1_loss", "beta", beta)
     return _smooth_l1(input, target, reduction, beta) if beta else reduced((input - target).abs(), reduction)
 
 

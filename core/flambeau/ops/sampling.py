@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach, wrap
-from ..arguments import Number, check, types_of
+from ..arguments import Number, as_float, as_int, as_python, check, types_of
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..batching.levels import active
@@ -135,7 +135,11 @@ def randint_like(
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if low is None and high is None:
         raise TypeError('randint_like() missing 1 required positional arguments: "high"')
-    bounds = (0, low) if high is None else (low or 0, high)
+    if high is None and isinstance(low, Tensor):
+        if low.ndim:
+            raise RuntimeError("high must be a scalar tensor and on CPU")
+        low = int(low)
+    bounds = tuple(as_int("randint_like", "high", each) for each in ((0, low) if high is None else (low or 0, high)))
     _check_random_bounds(made.dtype, bounds[1])
     return _finish(made.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
 
@@ -366,14 +370,15 @@ def _from(name: str, named: dict[str, Any], default: Any) -> Any:
 def _uniform(
     raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, *, to: Any = None, **named: Any
 ) -> Any:
-    low = _from("uniform_", named, low)
-    high = high if to is None else to
+    low = as_float("uniform_", "from", _from("uniform_", named, low))
+    high = as_float("uniform_", "to", high if to is None else to)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     return raw.uniform(shape, tensor._kind.raw_dtype, low, high)
 
 
 def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    mean, std = as_float("normal_", "mean", mean), as_float("normal_", "std", std)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return raw.normal(shape, tensor._kind.raw_dtype, mean, std, contiguous=tensor.is_contiguous())
@@ -384,15 +389,29 @@ def _random(
 ) -> Any:
     if low is not None and high is None and to is None:  # ``random_(to)``
         low, high = 0, low
-    high = high if to is None else to
-    low = _from("random_", named, 0 if low is None and high is not None else low)
+    high = as_python(high if to is None else to)
+    low = as_python(_from("random_", named, 0 if low is None and high is not None else low))
     if low is not None and high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return raw.integers(shape, tensor._kind.raw_dtype, low, high)
 
 
+def _exponential(raw: Any, tensor: Tensor, shape: Any, order: Any, lambd: float = 1.0) -> Any:
+    return raw.exponential(shape, tensor._kind.raw_dtype, as_float("exponential_", "lambd", lambd))
+
+
 def _geometric(raw: Any, tensor: Tensor, shape: Any, order: Any, p: float) -> Any:
-    return raw.geometric(shape, tensor._kind.raw_dtype, p)
+    return raw.geometric(shape, tensor._kind.raw_dtype, as_float("geometric_", "p", p))
+
+
+def _cauchy(raw: Any, tensor: Tensor, shape: Any, order: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
+    median, sigma = as_float("cauchy_", "median", median), as_float("cauchy_", "sigma", sigma)
+    return raw.cauchy(shape, tensor._kind.raw_dtype, median, sigma)
+
+
+def _log_normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 1.0, std: float = 2.0) -> Any:
+    mean, std = as_float("log_normal_", "mean", mean), as_float("log_normal_", "std", std)
+    return raw.log_normal(shape, tensor._kind.raw_dtype, mean, std)
 
 
 def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
@@ -409,14 +428,11 @@ _fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of a
       "real")
 _fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.", _bernoulli_fill,
       "real")
-_fill("exponential_", "Fill with exponential numbers of rate ``lambd``.",
-      lambda raw, t, shape, order, lambd=1.0: raw.exponential(shape, t._kind.raw_dtype, lambd))  # fmt: skip
+_fill("exponential_", "Fill with exponential numbers of rate ``lambd``.", _exponential)
 _fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.", _geometric,
       "real numbers")
-_fill("cauchy_", "Fill with Cauchy numbers.",
-      lambda raw, t, shape, order, median=0.0, sigma=1.0: raw.cauchy(shape, t._kind.raw_dtype, median, sigma))  # fmt: skip
-_fill("log_normal_", "Fill with numbers whose logarithm is normal.",
-      lambda raw, t, shape, order, mean=1.0, std=2.0: raw.log_normal(shape, t._kind.raw_dtype, mean, std))  # fmt: skip
+_fill("cauchy_", "Fill with Cauchy numbers.", _cauchy)
+_fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal)
 
 
 # --- constants ----------------------------------------------------------------------------------------------------

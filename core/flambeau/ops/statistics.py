@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..arguments import Dims, Number
+from ..arguments import Dims, Number, as_python
 from ..batching.loops import one_by_one
 from ..dispatch import require_dtype, require_tensors
 from ..op import composite, op
@@ -160,6 +160,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
     bins = [bins] * axes if type(bins) is int else bins
     if not isinstance(bins, (tuple, list)) or not all(isinstance(each, (int, Tensor)) for each in bins):
         raise TypeError("histogramdd(): argument 'bins' must be int, tuple of ints or tuple of Tensors")
+    bins = [as_python(each) if isinstance(each, Tensor) and not each.ndim else each for each in bins]
     if len(bins) != axes:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if weight is not None and weight.shape != input.shape[:-1]:
@@ -455,7 +456,8 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edg
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    if isinstance(spacing, Tensor) and spacing.ndim:
+    spacing = as_python(spacing)
+    if isinstance(spacing, Tensor):
         raise TypeError("gradient(): argument 'spacing' must be a number, several, or several Tensors, not Tensor")
     dims, spacing = reduced_dims(dim, input.ndim), 1 if spacing is None else spacing
     spaces = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.arguments import Number
+from flambeau.arguments import Number, as_float
 from flambeau.dispatch import require_flags
 from flambeau.ops import ctc
 from flambeau.ops import loss as ops
@@ -198,6 +198,7 @@ def poisson_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not a valid value for reduction")
     require_flags("poisson_nll_loss", log_input=log_input, full=full)
+    eps = as_float("poisson_nll_loss", "eps", eps)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

@@ -167,6 +167,7 @@ def triplet_margin_loss(
     require_flags("triplet_margin_loss", swap=swap)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    margin = as_float("triplet_margin_loss", "margin", margin)
     _check_triplet(anchor, positive, negative)
     return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flambeau.nn import functional as F
 
 import flambeau as torch
-from flambeau.nn import functional as F
 
 X = torch.tensor([1.0, 2.0, 3.0])
 OF_TENSORS_ALONE = ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "dot", "mv", "mm", "outer", "kron", "dist", "equal", "isclose")

@@ -1,4 +1,4 @@
-"""``__torch_function__`` modes that see every call, and change nothing."""
+"""``__torch_function__``: modes that see every call and change nothing, and operands that are no tensors."""
 
 from __future__ import annotations
 
@@ -167,3 +167,94 @@ def test_a_function_that_is_first_called_under_a_mode():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == "[[1.0, 0.0], [0.0, 1.0]]\n", done.stderr
+
+
+# --- operands that are no tensors -----------------------------------------------------------------------------------
+
+
+class Stranger:
+    """No tensor; answers every call that it is offered with the name of what was called."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        assert cls in types
+        return f"{func.__name__} of a stranger"
+
+
+X, STRANGER = torch.arange(6.0).reshape(2, 3), Stranger()
+OFFERED = {  # by the name of what is to be offered
+    "matmul": [lambda: X @ STRANGER, lambda: torch.matmul(X, STRANGER), lambda: torch.matmul(STRANGER, X), lambda: X.matmul(STRANGER)],
+    "__rmatmul__": [lambda: STRANGER @ X], "__rsub__": [lambda: STRANGER - X], "__and__": [lambda: X.bool() & STRANGER],
+    "einsum": [lambda: torch.einsum("ij,jk", X, STRANGER), lambda: torch.einsum("ij,jk", [X, STRANGER])],
+    "__getitem__": [lambda: X[STRANGER], lambda: X[STRANGER, 0], lambda: X[0, STRANGER], lambda: X[[STRANGER, 0]]],
+    "copy_": [lambda: X.clone().copy_(STRANGER)], "fill_": [lambda: X.clone().fill_(STRANGER)], "add_": [lambda: X.clone().add_(STRANGER)],
+    "index_add": [lambda: X.index_add(0, torch.tensor([0]), STRANGER), lambda: torch.index_add(X, 0, STRANGER, X)],
+    "index_put_": [lambda: X.clone().index_put_((torch.tensor([0]),), STRANGER)], "put_": [lambda: X.clone().put_(STRANGER, X)],
+    "broadcast_tensors": [lambda: torch.broadcast_tensors(X, STRANGER)], "meshgrid": [lambda: torch.meshgrid(X[0], STRANGER)],
+    "stack": [lambda: torch.stack([X, STRANGER])], "cat": [lambda: torch.cat((STRANGER, X))], "vstack": [lambda: torch.vstack([X, STRANGER])],
+    "where": [lambda: torch.where(X > 0, X, STRANGER), lambda: X.where(STRANGER, X)], "clamp": [lambda: X.clamp(min=STRANGER)],
+    "add": [lambda: X + STRANGER, lambda: torch.add(X, X, alpha=STRANGER), lambda: torch.add(X, X, out=STRANGER)],
+    "addcmul": [lambda: torch.addcmul(X, X, STRANGER), lambda: X.addcmul(STRANGER, X)], "addmm": [lambda: X.addmm(X, STRANGER)],
+    "linear": [lambda: torch.nn.functional.linear(X, X, STRANGER)], "cross_entropy": [
+        lambda: torch.nn.functional.cross_entropy(X, torch.tensor([0, 1]), weight=STRANGER)],
+    "to": [lambda: X.to(STRANGER)], "type_as": [lambda: X.type_as(STRANGER)], "result_type": [lambda: torch.result_type(X, STRANGER)],
+    "normal_": [lambda: X.clone().normal_(STRANGER)], "sum": [lambda: torch.sum(X, STRANGER)], "full": [lambda: torch.full((2,), STRANGER)],
+    "grad": [lambda: torch.autograd.grad(STRANGER, X)], "kaiming_uniform_": [lambda: torch.nn.init.kaiming_uniform_(STRANGER)],
+    "pad_sequence": [lambda: torch.nn.utils.rnn.pad_sequence([X, STRANGER])],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_operands_that_are_no_tensors_are_offered_the_call(name):
+    for call in OFFERED[name]:
+        assert call() == f"{name} of a stranger"
+
+
+def test_writing_is_offered_too():
+    seen = []
+
+    class Writing:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func, args[1:]))
+
+    x, writing = X.clone(), Writing()
+    x[writing] = 1.0
+    x[0] = writing
+    x[0, writing] = 2.0
+    assert [each[0] for each in seen] == [torch.Tensor.__setitem__] * 3 and seen[1][1] == (0, writing) and torch.equal(x, X)
+
+
+def test_an_error_of_the_call_itself_is_not_offered():
+    """Only what overrides the call may see it; and what refuses it refuses it once."""
+    asked = []
+
+    class Refusing:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func.__name__)
+            return NotImplemented
+
+    for call in (lambda: torch.stack([X, Refusing()]), lambda: X[Refusing()], lambda: torch.addcmul(X, X, Refusing()), lambda: X.addmm(X, Refusing())):
+        asked.clear()
+        with pytest.raises(TypeError, match="Multiple dispatch failed"):
+            call()
+        assert len(asked) == 1
+    with pytest.raises(RuntimeError):
+        torch.stack([X, X[0]])
+    with pytest.raises(TypeError):
+        X @ object()
+
+
+def test_a_subclass_is_offered_what_it_indexes():
+    class Seeing(torch.Tensor):
+        pass
+
+    index = torch.tensor([1, 0]).as_subclass(Seeing)
+    assert type(X[index]) is Seeing and type(X[index, 0]) is Seeing and torch.equal(torch.Tensor.as_subclass(X[index], torch.Tensor), X[[1, 0]])
+
+
+@pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor, torch.asarray])
+def test_what_makes_tensors_of_data_asks_nobody(make):
+    with pytest.raises(RuntimeError, match="Could not infer dtype of Stranger"):
+        make(STRANGER)

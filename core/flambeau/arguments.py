@@ -17,8 +17,8 @@ from . import dtypes
 from ._tensor import Tensor
 from .declared import UNSET, signature_of
 
-__all__ = ["Dims", "NotATensor", "Number", "as_float", "as_int", "as_number", "as_python", "blaming_arguments", "check",
-           "checking", "fits_at_once", "in_python", "types_of"]  # fmt: skip
+__all__ = ["Dims", "NotATensor", "Number", "as_float", "as_int", "as_number", "as_python", "blaming_arguments",
+           "check", "checking", "fits_at_once", "looking_at_arguments", "overrides_nothing", "types_of"]  # fmt: skip
 
 Dims: TypeAlias = Any  # a dimension, or several
 Number: TypeAlias = Any  # of Python, of another library, or a tensor of no dimensions
@@ -111,6 +111,7 @@ NUMBERS = {bool, int, float, complex}
 _NUMBERS = ("int", "float", "Number", "Number | str")  # types of which a tensor of no dimensions may be
 _POSITIONS = {"end", "groups", "ignore_index", "index", "k", "length", "minlength", "num_samples", "output_size", "start",
               "storage_offset"}  # fmt: skip
+_MAY_BE_TENSORS = ("Tensor", "torch.Tensor", "Tensor | Number")
 _OF_EVERYBODY = ("Tensor", "torch.Tensor", "Sequence[int]")  # what is checked for functions outside of the core, too
 
 
@@ -145,14 +146,22 @@ def fits_at_once(function: Callable[..., Any]) -> list[str]:
     return made
 
 
-def blaming_arguments(function: Callable[..., Any], key: str, namespace: dict[str, Any], body: str) -> str:
-    """The body of a generated function, with a TypeError in place of its own where an argument is not of its type."""
-    types = types_of(function)
-    if not types:
-        return body
-    namespace[f"types_{key}"] = types
+def blaming_arguments(function: Callable[..., Any], key: str, namespace: dict[str, Any], body: str, offering: str) -> str:
+    """The body of a generated function, with a TypeError in place of its own where an argument is not of its type.
+
+    First, where an argument overrides what is done with it, the call is offered: by the statement ``offering``.
+    """
+    namespace[f"types_{key}"] = types_of(function)
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    return f"    try:\n{indented}    except Exception:\n        {checking(function, key)}\n        raise\n"
+    offered = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
+    return f"    try:\n{indented}    except Exception:\n{offered}        {checking(function, key)}\n        raise\n"
+
+
+def _packed(function: Callable[..., Any]) -> str:
+    """All arguments in a tuple."""
+    stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*{}", inspect.Parameter.VAR_KEYWORD: "*{}.values()"}
+    names = [stars.get(each.kind, "{}").format(each.name) for each in signature_of(function).parameters.values()]
+    return "(" + "".join(f"{each}, " for each in names) + ")"
 
 
 def checking(function: Callable[..., Any], key: str) -> str:
@@ -184,11 +193,32 @@ def check(function: str, types: Mapping[str, str], given: Mapping[str, Any]) -> 
             f"{function}(): argument '{name}' (position {position}) must be {wanted}, not {type(value).__name__}") from None
 
 
-def in_python(function: Callable[..., Any]) -> str:
+def overrides_nothing(function: Callable[..., Any], required: Sequence[str]) -> list[str]:
+    """Conditions, as source, under which no required argument, and no other that may be a tensor, has a say in the call."""
+    tests = [f"type({name}) in DIRECT" for name in required]
+    tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
+    for name, declared in types_of(function).items():
+        parameter = signature_of(function).parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            tests.append(f"DIRECT.issuperset(map(type, {name}))")
+        elif parameter.default is not parameter.empty and declared.removesuffix(" | None") in _MAY_BE_TENSORS:
+            tests.append(f"({name} is None or type({name}) in DIRECT)")
+    return tests
+
+
+def looking_at_arguments(function: Callable[..., Any], key: str, offering: str, required: Sequence[str]) -> str:
+    """Lines that look whether an argument overrides the call, is to be refused, or is to be made a number, if it may be any."""
+    settled = " and ".join([*overrides_nothing(function, required), *fits_at_once(function)])
+    offered = "" if offering == "raise" else f"        if may_override({_packed(function)}):\n            {offering}\n"
+    looks = f"{offered}        {checking(function, key)}\n{_in_python(function)}"
+    return f"    if not ({settled}):\n{looks}" if settled else ""
+
+
+def _in_python(function: Callable[..., Any]) -> str:
     """Lines that turn tensors of no dimensions, where numbers are declared, into those numbers."""
     names = [name for name, declared in types_of(function).items() if declared.removesuffix(" | None") in _NUMBERS]
     parameters = signature_of(function).parameters
-    return "".join(f"    {name} = as_python({name})\n" for name in names
+    return "".join(f"        {name} = as_python({name})\n" for name in names
                    if parameters[name].kind is not inspect.Parameter.VAR_POSITIONAL)  # fmt: skip
 
 

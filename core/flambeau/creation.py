@@ -444,7 +444,14 @@ def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., A
                 return overrides.handle_torch_function(create, (), *args, **kwargs)
         if "size" in kwargs:
             args = (*args, kwargs.pop("size"))
-        return factory(*args, **kwargs)
+        try:
+            return factory(*args, **kwargs)
+        except Exception:
+            from . import overrides
+
+            if overrides.may_override([*args, *kwargs.values()]):
+                return overrides.handle_torch_function(create, overrides.relevant([*args, *kwargs.values()]), *args, **kwargs)
+            raise
 
     create.__dict__["__body__"] = factory
     return create

@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["UNSET", "as_method", "checked", "declarations", "named", "signature_of", "too_many", "with_numpy_names"]
+__all__ = ["UNSET", "as_method", "checked", "declarations", "named", "offering_method", "packed", "signature_of",
+           "too_many", "with_numpy_names"]  # fmt: skip
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
@@ -84,23 +85,34 @@ def checked(function: Any) -> Any:
 
     key = f"{function.__name__}_{id(function)}"
     NAMESPACE[f"method_{key}"] = function
-    made = _lazy(function.__name__, lambda: _method_source(function, key, NAMESPACE))
+    made = _lazy(function.__name__, lambda: _method_source(made.__name__, function, key, NAMESPACE))
     return functools.update_wrapper(made, function)
 
 
-def _method_source(function: Callable[..., Any], key: str, namespace: dict[str, Any]) -> str:
-    from .arguments import blaming_arguments, checking, fits_at_once, in_python
+def _method_source(name: str, function: Callable[..., Any], key: str, namespace: dict[str, Any]) -> str:
+    from .arguments import blaming_arguments, looking_at_arguments
 
     key = f"method_{key}"
-    declared, given, named, _ = declarations(function, key, namespace)
-    declaration, renamed, _ = with_numpy_names(function.__name__, declared)
-    call = f"return {key}({handed_on(given, named)})\n"
-    settled = " and ".join(fits_at_once(function))
-    body = f"    {call}"
-    if settled:
-        body = f"    if {settled}:\n        {call}    {checking(function, key)}\n{in_python(function)}    {call}"
-    body = blaming_arguments(function, key, namespace, body)
-    return f"def {function.__name__}({declaration}):\n{renamed}{body}"
+    declared, given, named, required = declarations(function, key, namespace)
+    declaration, renamed, _ = with_numpy_names(name, declared)
+    offering = offering_method(name, function, given, named)
+    looks = looking_at_arguments(function, key, offering, required[1:])
+    body = blaming_arguments(function, key, namespace, f"    return {key}({handed_on(given, named)})\n", offering)
+    return f"def {name}({declaration}):\n{renamed}{looks}{body}"
+
+
+def offering_method(name: str, function: Callable[..., Any], given: Sequence[str], named: Sequence[str]) -> str:
+    """The statement that offers the call of a function as that of a method, if there is one of that name."""
+    from ._tensor import Tensor
+
+    is_method = inspect.unwrap(getattr(Tensor, name, function)) is inspect.unwrap(function)
+    return f"return offer_method({name!r}, {packed(given, named)})" if is_method and hasattr(Tensor, name) else "raise"
+
+
+def packed(given: Sequence[str], named: Sequence[str]) -> str:
+    """The arguments of a call as a tuple and a dictionary."""
+    options = ", ".join(each if each.startswith("**") else f"{each!r}: {each}" for each in named)
+    return f"({''.join(f'{each}, ' for each in given)}), {{{options}}}"
 
 
 def named(function: str, parameter: str, values: Sequence[Any]) -> Any:

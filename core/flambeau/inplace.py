@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 
 from . import dtypes, outputs, overrides
 from ._tensor import Tensor, alias
-from .arguments import blaming_arguments, checking, fits_at_once, in_python
+from .arguments import blaming_arguments, looking_at_arguments
 from .autograd import captured, forward_ad
 from .autograd.engine import tangents
 from .autograd.grad_mode import _grad
 from .autograd.node import Error, Node, Output, next_seq
 from .autograd.saved import SAVE_HOOKS, check_inference, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
-from .declared import add_out, declarations, handed_on, with_numpy_names
+from .declared import add_out, declarations, handed_on, offering_method, with_numpy_names
 from .devices import Kind
 from .storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
 
@@ -41,8 +41,10 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
             return self
         if "out" in kwargs:
             raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
-        if not FAST and overrides.wanted((self, *args), name=method.__name__):  # a mode wants to see every call
-            return overrides.handle_torch_function(method, (self, *args), self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
+        if not FAST or kwargs or not overrides.DIRECT.issuperset(map(type, args)):  # perhaps, somebody wants to see the call
+            values = overrides.relevant([self, *args, *kwargs.values()])
+            if overrides.wanted(values, name=method.__name__):
+                return overrides.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
         check_writable(self)
         before, first = snapshot(self), next_seq()
         try:
@@ -185,18 +187,18 @@ def _with_out_source(function: Callable[..., Any], key: str) -> str:
 
     name, path = function.__name__, function.__module__.split(".")
     full_name = "_".join([*(each for each in path if each in ("fft", "linalg")), name])
-    declared, given, named, _ = declarations(function, key, NAMESPACE)
+    declared, given, named, required = declarations(function, key, NAMESPACE)
     add_out(declared)
     declaration, renamed, _ = with_numpy_names(name, declared)
     call = f"without_out_{key}({handed_on(given, named)})"
     takes_dtype = "dtype" in named and full_name in outputs.SETS_DTYPE
-    settled = fits_at_once(function)
-    looks = f"    {checking(function, key)}\n{in_python(function)}    if out is None:\n        return {call}\n" if settled else ""
-    body = (f"    if {' and '.join([*settled, 'out is None'])}:\n        return {call}\n{looks}"
+    offering = offering_method(name, function, given, named)
+    looks = looking_at_arguments(function, key, offering, required[1:])
+    body = (f"    if out is None:\n        return {call}\n"
             f"    check_out({full_name!r}, out, ({''.join(each.lstrip('*') + ', ' for each in given)}))\n"
             + ("    dtype = dtype or out.dtype\n" if takes_dtype else "") +
             f"    return write_result({full_name!r}, {call}, out)\n")  # fmt: skip
-    return f"def {name}({declaration}):\n{renamed}{blaming_arguments(function, key, NAMESPACE, body)}"
+    return f"def {name}({declaration}):\n{renamed}{looks}{blaming_arguments(function, key, NAMESPACE, body, offering)}"
 
 
 def write_result(name: str, result: Any, out: Any) -> Any:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Literal, TypeVar, overload
 
-from . import arguments, dtypes
+from . import arguments, dtypes, overrides
 from ._tensor import Tensor, alias, new, wrap
 from .autograd.grad_mode import _grad
 from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
@@ -303,7 +303,12 @@ def _augmented(record: Op, name: str) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def operator(self: Tensor, other: Any, **kwargs: Any) -> Any:
-        return method(self, other, **kwargs) if type(other) in FAST or can_operate(other) else NotImplemented
+        if type(other) not in FAST:
+            if not can_operate(other):
+                return NotImplemented
+            if operator.__name__ == name and overrides.may_override((other,)):
+                return overrides.offer_method(name, (self, other), kwargs)
+        return method(self, other, **kwargs)
 
     if record.name.startswith("bitwise"):
         operator.__name__ = name  # as overrides know it
@@ -320,7 +325,11 @@ def _reflected(record: Op, name: str) -> Callable[..., Any]:
         if type(operand) in FAST:
             made = record.function(operand, self)
             return made if made._node is None or shown is None else shown_as(made, shown)
-        return dispatch(record, (other, self), ()) if isinstance(self, Tensor) and can_operate(other) else NotImplemented
+        if not isinstance(self, Tensor) or not can_operate(other):
+            return NotImplemented
+        if overrides.may_override((other,)):
+            return overrides.offer_method(name, (self, other), {})
+        return dispatch(record, (other, self), ())
 
     operator.__name__ = operator.__qualname__ = name
     return operator
@@ -455,6 +464,9 @@ def _function_source(record: Op, dunder: str | None = None) -> str:
         lines += [f"    if not isinstance({lead}, Tensor):", f"        raise no_tensor({dunder!r}, {lead})"]
         way_out = f"equals_array({', '.join(tensors)})" if dunder == "__eq__" else "NotImplemented"
         lines += [f"    if not can_operate({tensors[1]}):", f"        return {way_out}"]
+        if dunder in overrides.OPERATORS and dunder != "__eq__":
+            lines += [f"    if may_override(({tensors[1]}, )):",
+                      f"        return offer_method({dunder!r}, ({lead}, {tensors[1]}, ), {{}})"]  # fmt: skip
     lines += [f"    return dispatch(op_{name}, {_tuple(tensors)}, {_tuple(params)}, {'out' if has_out else None})"]
     return "\n".join(lines) + "\n"
 
@@ -676,13 +688,12 @@ def view_of(array: Any, kind: Kind, record: Op, base: Tensor, params: tuple[Any,
 def recover(error: Exception, record: Op, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """After an exception on the straight path: go the general way where that helps, else explain.
 
-    It does where all that was missing is to look the kernel up, where a parameter is a tensor that stands for a number, and where
-    the library's user wants to hear of infinities.
+    It does where all that was missing is to look the kernel up, where a parameter is a tensor that stands for a number or something
+    that overrides calls, and where the library's user wants to hear of infinities.
     """
     unknown = type(error) is KeyError and error.args == (record.name,)
     backend = next(each for each in tensors if each is not None)._kind.backend
-    has_number = any(isinstance(each, Tensor) for each in params)
-    if not (unknown or has_number) and not isinstance(error, backend.arithmetic_errors):
+    if not (unknown or overrides.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
         explain(error, record, tensors, params)
     try:
         return dispatch(record, tensors, params)
@@ -746,5 +757,5 @@ NAMESPACE.update(
     attach_outputs=attach_outputs, anomaly=anomaly, remember_trace=remember_trace, materialize=materialize,
     tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
     can_operate=can_operate, no_tensor=no_tensor, are_of_one_kind=are_of_one_kind, UNSET=UNSET, named=named,
-    too_many=too_many,
+    too_many=too_many, may_override=overrides.may_override, offer_method=overrides.offer_method, DIRECT=overrides.DIRECT,
 )  # fmt: skip

@@ -18,8 +18,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ._tensor import Tensor
-from .arguments import blaming_arguments, checking, fits_at_once
-from .declared import add_out, checked, declarations, handed_on, with_numpy_names
+from .arguments import blaming_arguments, checking, fits_at_once, overrides_nothing, types_of
+from .declared import add_out, checked, declarations, handed_on, packed, with_numpy_names
 
 if TYPE_CHECKING:
     from .op import Op
@@ -44,7 +44,7 @@ _disabled = ContextVar("torch_function_disabled", default=False)
 _redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
 _modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
 
-_ORDINARY: set[type] = {Tensor, list, tuple, int, float, bool, complex, str, type(None)}
+_ORDINARY: set[type] = {Tensor, list, tuple, slice, int, float, bool, complex, str, type(None), type(...)}
 DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode wants to see every call
 _open_modes = 0
 
@@ -172,6 +172,16 @@ def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> b
     return any(map(overriding, values)) or (out is not None and overriding(out))
 
 
+def may_override(values: Iterable[Any]) -> bool:
+    """Whether the type of one of the arguments of a call that failed (or of one in a sequence) has a say in it."""
+    return not _disabled.get() and _redispatched.get() is None and any(map(overriding, relevant(values)))
+
+
+def may_matter(params: Iterable[Any]) -> bool:
+    """Whether one of the parameters of a call that failed is a tensor, or overrides it."""
+    return any(isinstance(each, Tensor) or overriding(each) for each in relevant(params))
+
+
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether any of the arguments overrides ``__torch_function__``, or a mode is active."""
     return wanted(relevant_args)
@@ -271,7 +281,7 @@ def call(op: Op, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) ->
         kwargs["out"] = out
     # What a function of another name does inside is not what users call by this name.
     public = _face(op) if _redispatched.get() is None else op.function
-    return handle_torch_function(public, relevant([*tensors, out]), *args, **kwargs)
+    return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
 
 
 def _positional(op: Op) -> list[str]:
@@ -359,7 +369,7 @@ OFFERED_DUNDERS = frozenset({
     "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
     "__reversed__",
 })  # fmt: skip
-_OPERATORS = frozenset({  # that PyTorch offers as such, not as the function that computes them
+OPERATORS = frozenset({  # that PyTorch offers as such, not as the function that computes them
     "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__", "__ixor__",
     "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
     "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
@@ -391,7 +401,7 @@ def prepare_subclass(cls: type) -> None:
 def is_offered(name: str, attribute: Any) -> bool:
     """Whether a call of this method, or the use of this attribute, of Tensor is offered to overrides."""
     alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
-    named = name in OFFERED_DUNDERS or name in _OPERATORS or (alias and name.startswith("__"))
+    named = name in OFFERED_DUNDERS or name in OPERATORS or (alias and name.startswith("__"))
     return name not in _NOT_OFFERED and (named or not name.startswith("_"))
 
 
@@ -435,7 +445,6 @@ def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
     made.__dict__["__body__"] = body
     key = len(_BODIES)
     _BODIES[made] = key
-    NAMESPACE["DIRECT"] = DIRECT
     NAMESPACE[f"body_{key}"] = body
     NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, function)
     return made
@@ -453,20 +462,21 @@ def _source(made: Any) -> str:
     declared, given, named, required = declarations(body, str(key), NAMESPACE)
     if has_out:
         add_out(declared)
-    declaration, renamed, late = with_numpy_names(made.__name__, declared, required)
-    tests = [f"type({name}) in DIRECT" for name in required]
-    tests += ["DIRECT.issuperset(map(type, tensors))"] if "tensors" in required else []
-    settled = fits_at_once(body)
-    if settled and not has_out:
+    elif types_of(body):
         NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, checked(body))
-    condition = " and ".join([*(tests or ["DIRECT"]), *settled])
-    packed = "{" + ", ".join(name if name.startswith("**") else f"{name!r}: {name}" for name in named) + "}"
+    declaration, renamed, late = with_numpy_names(made.__name__, declared, required)
+    settled = fits_at_once(body)
+    condition = " and ".join([*([] if required else ["DIRECT"]), *overrides_nothing(body, required), *settled])
+    offer = f"return offer_{key}({packed(given, named)}, {'out' if has_out else None})"
+    straight = f"        return body_{key}({handed_on(given, named)})\n"
     lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"
-             f"        return body_{key}({handed_on(given, named)})\n{late}"
-             f"{f'    {checking(body, str(key))}' + chr(10) if settled else ''}"
-             f"    return offer_{key}(({''.join(f'{each}, ' for each in given)}), {packed}, "
-             f"{'out' if has_out else None})\n")  # fmt: skip
-    return f"def {made.__name__}({declaration}):\n{renamed}{blaming_arguments(body, str(key), NAMESPACE, lines)}"
+             f"{_indented(blaming_arguments(body, str(key), NAMESPACE, straight, offer))}{late}"
+             f"{f'    {checking(body, str(key))}' + chr(10) if settled else ''}    {offer}\n")  # fmt: skip
+    return f"def {made.__name__}({declaration}):\n{renamed}{lines}"
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
 
 
 def _offer(
@@ -474,12 +484,27 @@ def _offer(
 ) -> Any:
     """Offer a call to whoever may override it; compute it if there is nobody."""
     given = kwargs if out is None else {**kwargs, "out": out}
-    values = relevant([*args, *given.values()])
+    values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *given.values()])
     if not wanted(values, name=public.__name__):
         _get_to_know(args)
         return function(*args, **given)
-    args, given = _as_called(public, args, given)
+    args, given = _as_called(public.__dict__["__body__"], args, given)
     return handle_torch_function(public, values, *args, **given)
+
+
+_TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # which modes alone see
+
+
+def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Offer the call of a method of Tensor to what among its arguments overrides it."""
+    method = vars(Tensor)[name]
+    args, kwargs = _as_called(inspect.unwrap(method), args, kwargs)
+    return handle_torch_function(method, relevant([*args, *kwargs.values()]), *args, **kwargs)
+
+
+def offer_operand(operator: str, self: Any, other: Any) -> Any:
+    """What comes of an operator whose other operand is no tensor: NotImplemented, unless that overrides it."""
+    return offer_method(operator, (self, other), {}) if may_override((other,)) else NotImplemented
 
 
 def _get_to_know(args: tuple[Any, ...]) -> None:
@@ -490,9 +515,9 @@ def _get_to_know(args: tuple[Any, ...]) -> None:
             DIRECT.add(type(each))
 
 
-def _as_called(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments without those that are just the defaults."""
-    parameters = inspect.signature(public.__dict__["__body__"]).parameters
+    parameters = inspect.signature(body).parameters
     defaults = [each.default for each in parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
     if len(args) == len(defaults):
         while args and args[-1] is defaults[len(args) - 1]:

@@ -155,3 +155,54 @@ def test_lists(space):
     for name in public - LISTED_OTHERWISE:
         got, wanted = ([getattr(owner, name) in each for each in of] for owner, of in zip(owners, lists, strict=True))
         assert got == wanted, name
+
+
+class Stranger:
+    """No tensor; remembers the names of the functions that it is offered."""
+
+    offered = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.offered.append(func.__name__.removeprefix("linalg_").removeprefix("fft_"))
+
+
+STRANGE = {
+    **{f"{symbol} {side}": lambda lib, x, o, name=symbol, side=side: getattr(operator, name)(*((x, o) if side == "right" else (o, x)))
+       for symbol in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "eq", "lt", "and_", "or_", "xor", "lshift", "rshift")
+       for side in ("left", "right") if (symbol, side) not in (("eq", "left"), ("lt", "left"))},
+    **{name: lambda lib, x, o, name=name: getattr(operator, name)(x.clone(), o)
+       for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor", "ilshift")},
+    **{f"x.{name}(o)": lambda lib, x, o, name=name: getattr(x, name)(o)
+       for name in ("add", "sub", "mul", "div", "dot", "mv", "mm", "bmm", "matmul", "outer", "kron", "cross", "copy_", "fill_", "type_as", "view_as",
+                    "expand_as", "reshape_as", "resize_as_", "to", "is_same_size", "is_set_to", "equal", "allclose", "isclose", "atan2", "hypot",
+                    "lt", "eq", "logical_and", "bitwise_or", "maximum", "clamp", "clamp_min", "take", "gcd", "dist", "xlogy", "fmod", "add_", "mul_",
+                    "pow_", "atan2_", "eq_", "normal_", "uniform_", "exponential_", "bernoulli_", "softmax", "sum", "mean", "prelu")},
+    **{f"x.{name}(x, o)": lambda lib, x, o, name=name: getattr(x, name)(x, o)
+       for name in ("addmm", "addmv", "baddbmm", "addcmul", "addcdiv", "addr", "lerp", "where", "put", "put_", "addmm_", "addbmm_")},
+    **{name: lambda lib, x, o, name=name: getattr(lib, name)([x, o])
+       for name in ("stack", "cat", "vstack", "hstack", "dstack", "column_stack", "atleast_1d", "meshgrid", "block_diag", "cartesian_prod")
+       if name not in ("block_diag", "cartesian_prod")},
+    **{f"{name}(x, o)": lambda lib, x, o, name=name: getattr(lib, name)(x, o)
+       for name in ("broadcast_tensors", "meshgrid", "block_diag", "cartesian_prod", "atleast_2d", "tensordot", "chain_matmul", "cdist", "result_type",
+                    "searchsorted", "bincount", "isin", "add")},
+    "x[o]": lambda lib, x, o: x[o], "x[o, 0]": lambda lib, x, o: x[o, 0], "x[[o]]": lambda lib, x, o: x[[o]],
+    "x[o] = 1": lambda lib, x, o: operator.setitem(x, o, 1.0), "x[0] = o": lambda lib, x, o: operator.setitem(x, 0, o),
+    "einsum": lambda lib, x, o: lib.einsum("ij,jk", x, o), "alpha": lambda lib, x, o: lib.add(x, x, alpha=o), "out": lambda lib, x, o: lib.add(x, x, out=o),
+    "index_add": lambda lib, x, o: x.index_add(0, lib.tensor([0]), o), "index_put": lambda lib, x, o: x.index_put((o,), x),
+    "bias": lambda lib, x, o: lib.nn.functional.linear(x, x, o), "norm's weight": lambda lib, x, o: lib.layer_norm(x, (3,), o),
+    "grad": lambda lib, x, o: lib.autograd.grad(o, x), "full": lambda lib, x, o: lib.full((2,), o), "ones": lambda lib, x, o: lib.ones(o),
+    "init": lambda lib, x, o: lib.nn.init.constant_(o, 1.0), "pad_sequence": lambda lib, x, o: lib.nn.utils.rnn.pad_sequence([x, o]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_operands_that_are_no_tensors(name):
+    """They are offered the same functions, once."""
+    found = []
+    for lib in (flambeau, torch):
+        Stranger.offered.clear()
+        x = lib.tensor([[True, False, True]] * 3) if name.partition(" ")[0] in ("and_", "or_", "xor", "iand", "ior", "ixor") else lib.ones(3, 3)
+        STRANGE[name](lib, x, Stranger())
+        found.append(list(Stranger.offered))
+    assert found[0] == found[1] != []

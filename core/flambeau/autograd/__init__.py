@@ -115,6 +115,8 @@ def grad(
     >>> torch.autograd.grad(first, x)
     (tensor(18.),)
     """
+    from .. import overrides
+
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")  # fmt: skip
@@ -123,6 +125,12 @@ def grad(
         found = grad(outputs, tuple(given.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
                      is_grads_batched, materialize_grads)  # fmt: skip
         return dict(zip(given, found, strict=True))  # type: ignore[return-value]  # a dict for a dict
+    involved = overrides.relevant([outputs, inputs])
+    if overrides.wanted(involved, name="grad"):
+        return overrides.handle_torch_function(  # type: ignore[no-any-return]  # an override may return anything
+            grad, involved, outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph,
+            only_inputs=only_inputs, allow_unused=allow_unused, is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads)  # fmt: skip
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
                       "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip

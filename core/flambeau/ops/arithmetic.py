@@ -10,9 +10,11 @@ from .._tensor import Tensor, attach
 from ..arguments import Number
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
+from ..declared import checked
 from ..dispatch import require_dtype, require_factor, require_tensors, result_dtype
 from ..op import composite, op
 from ..operands import can_operate
+from ..overrides import may_override, offer_method
 from ..settings import warn_of_old
 
 _add = op(
@@ -261,12 +263,16 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 
 def __rdiv__(self: Tensor, other: Any) -> Any:
+    if may_override((other,)):
+        return offer_method("__rdiv__", (self, other), {})
     if can_operate(other) or hasattr(other, "__array_interface__"):
         return self.reciprocal() * other  # PyTorch rounds twice, too
     return NotImplemented
 
 
 def __rpow__(self: Tensor, other: Any) -> Tensor:
+    if may_override((other,)):
+        return offer_method("__rpow__", (self, other), {})  # type: ignore[no-any-return]  # an override may return anything
     try:
         return shown_as(_pow(other, self), "PowBackward2")
     except TypeError:
@@ -299,7 +305,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     return pow(widened(input), widened(exponent))
 
 
-attach(float_power_=_float_power_)
+attach(float_power_=checked(_float_power_))
 
 
 # --- multiply and add ---------------------------------------------------------------------------------------------
@@ -313,7 +319,7 @@ def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 @composite(inplace=True, out=True)
-def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Number = 1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
 
     >>> import flambeau as torch
@@ -332,7 +338,7 @@ def addcmul(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value:
 
 
 @composite(inplace=True, out=True)
-def addcdiv(input: Tensor, tensor1: Any, tensor2: Any = None, *args: Any, value: Number = 1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
     if args:
         warn_of_old("addcdiv", "tensor1, tensor2, *, value=1")

@@ -13,6 +13,7 @@ from ..autograd.engine import tangents
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.node import Error, shown_as
 from ..backend import contiguous_strides
+from ..declared import as_method
 from ..dispatch import require_tensors
 from ..inplace import check_writable
 from ..settings import warn_once
@@ -165,11 +166,15 @@ def _resize(self: Tensor, *sizes: Any) -> Tensor:
     return self.reshape(*sizes)
 
 
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """A view of the shape of ``tensor``.  Deprecated in favour of ``view_as``."""
+    return _resize(self, tensor.shape)
+
+
 def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of ``the_template``."""
     require_tensors("resize_as_", the_template=the_template)
     return _resize_(self, the_template.shape)
 
 
-attach(set_=_set_, resize_=_resize_, resize=_resize, resize_as_=_resize_as_)
-attach(resize_as=lambda self, tensor: _resize(self, tensor.shape))
+attach(set_=_set_, resize_=_resize_, resize=_resize, resize_as=as_method(_resize_as), resize_as_=as_method(_resize_as_))

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._tensor import Tensor, attach
 from ..autograd.node import shown_as
+from ..declared import as_method
 from ..dispatch import refusing, require_operands, require_tensors, result_dtype
 from ..op import NAMESPACE, composite, op
 from ..scalars import converted
@@ -128,7 +129,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return made
 
 
-attach(where=_where_method)
+attach(where=as_method(_where_method))
 
 
 # --- clamping -----------------------------------------------------------------------------------------------------

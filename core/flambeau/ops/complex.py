@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor, attach
+from ..arguments import Number
 from ..dispatch import require_tensors, result_dtype
 from ..lazy import is_lazy
 from ..op import composite, op
@@ -268,7 +269,8 @@ def numel(input: Tensor) -> int:
 
 @composite(method=False)
 def result_type(
-    tensor: Any = None, other: Any = None, *, scalar: Any = None, scalar1: Any = None, scalar2: Any = None
+    tensor: Tensor | Number | None = None, other: Tensor | Number | None = None, *, scalar: Number | None = None,
+    scalar1: Number | None = None, scalar2: Number | None = None,
 ) -> dtypes.dtype:
     """The dtype of an operation on two tensors or Python numbers; PyTorch has names for each combination.
 

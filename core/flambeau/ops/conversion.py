@@ -11,6 +11,7 @@ from ..autograd.engine import tangents
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..backend import contiguous_strides
+from ..declared import as_method
 from ..devices import Kind, device, kind_of
 from ..dispatch import require_flags, require_tensors
 from ..inplace import assign, check_writable, is_plain, snapshot
@@ -102,6 +103,8 @@ def _to_method(
             dtype = first
         elif isinstance(first, Tensor):
             other = first
+        elif hasattr(first, "__torch_function__"):
+            return overrides.handle_torch_function(Tensor.to, (self, first), self, *args)  # type: ignore[no-any-return]  # an override may return anything
         else:
             device = first
             if flags:
@@ -184,7 +187,7 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     return to_kind(self, kind_of(self.dtype, place), non_blocking=non_blocking or old.get("async", False))
 
 
-attach(type_as=_type_as, cpu=_cpu, cuda=_cuda)
+attach(type_as=as_method(_type_as), cpu=_cpu, cuda=_cuda)
 
 
 # --- layout -------------------------------------------------------------------------------------------------------
@@ -247,6 +250,8 @@ def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
         self._bump_version()
         return self
+    if type(other) not in overrides.DIRECT and overrides.may_override((other,)):
+        return overrides.offer_method("copy_", (self, other, non_blocking), {})  # type: ignore[no-any-return]  # an override may return anything
     if isinstance(other, (bool, int, float, complex)):
         return self.fill_(other)
     if not isinstance(other, Tensor):

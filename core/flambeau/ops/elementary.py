@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes
+from .. import dtypes, overrides
 from .._tensor import Tensor
 from ..dispatch import require_tensors
 from ..op import composite, op
@@ -331,6 +331,8 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 def _apply(name: str, others: int) -> None:
     def method(self: Tensor, *args: Any) -> Tensor:
         *tensors, function = args
+        if overrides.may_override(tensors):
+            return overrides.handle_torch_function(method, (self, *tensors), self, *args)  # type: ignore[no-any-return]  # an override may return anything
         if len(tensors) != others:
             raise TypeError(f"{name}() takes {others} tensor(s) and a callable, but {len(args)} argument(s) were given")
         for each in (self, *tensors):

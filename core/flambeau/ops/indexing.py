@@ -14,6 +14,7 @@ from ..devices import Kind, kind_of
 from ..dispatch import broadcast_shapes, wrap_scalar
 from ..op import OPS, RECORDED, composite, op
 from ..operands import FAST
+from ..overrides import DIRECT
 from ..scalars import converted, overflow
 from ..settings import warn_once
 from .standard import look, put
@@ -263,6 +264,12 @@ def _explain_bounds(index: Any, error: Exception) -> None:
         raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
 
 
+def _is_ordinary(index: Any) -> bool:
+    """Whether nothing in the index has a say in what is indexed; of a long list, the first items stand for all."""
+    kind = type(index)
+    return kind in DIRECT and (kind not in (tuple, list) or DIRECT.issuperset(map(type, index[:8])))
+
+
 def _getitem_method(self: Tensor, index: Any) -> Tensor:
     if type(self) not in FAST and overrides.wanted((self,), name="__getitem__"):
         return overrides.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
@@ -274,6 +281,9 @@ def _getitem_method(self: Tensor, index: Any) -> Tensor:
     elif type(index) is slice and self._array.ndim:
         raw, advanced, kind = (_raw_slice(index),), False, "getitem_slice"
     else:
+        if not _is_ordinary(index) and overrides.may_override((index,)):
+            given = overrides.relevant((self, index))
+            return overrides.handle_torch_function(Tensor.__getitem__, given, self, index)  # type: ignore[no-any-return]  # an override may return anything
         try:
             raw, advanced, kind = _raw_index(self, index)
         except NeedsLevels as need:
@@ -310,11 +320,11 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from ..autograd.grad_mode import is_grad_enabled
     from ..inplace import assign, check_batch, check_writable, give_history, snapshot
 
-    if (type(self) not in FAST or (isinstance(value, Tensor) and type(value) not in FAST)) and overrides.wanted(
-        (self, value), name="__setitem__"
-    ):
-        overrides.handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
-        return
+    if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
+        given = overrides.relevant((self, index, value))
+        if overrides.wanted(given, name="__setitem__"):
+            overrides.handle_torch_function(Tensor.__setitem__, given, self, index, value)
+            return
     raw, advanced, _ = _raw_index(self, index)
     if advanced:
         self, raw = _integers_first(self, raw)

@@ -10,9 +10,11 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..arguments import Number
 from ..autograd.node import shown_as
+from ..declared import checked
 from ..dispatch import require_factor, result_dtype
 from ..inplace import assign, check_writable, snapshot
 from ..op import RECORDED, composite, op
+from ..overrides import offer_operand
 from ..scalars import converted
 from ..settings import warn_of_old
 from .views import reshaped_copy
@@ -166,11 +168,13 @@ _without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the oper
 
 
 def __matmul__(self: Tensor, other: Any) -> Tensor:
-    return _without_out(self, other) if isinstance(other, Tensor) else NotImplemented
+    return _without_out(self, other) if isinstance(other, Tensor) else offer_operand("__matmul__", self, other)  # type: ignore[no-any-return]  # an override may return anything
 
 
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
-    return matmul(other, self) if isinstance(self, Tensor) and isinstance(other, Tensor) else NotImplemented
+    if isinstance(self, Tensor) and isinstance(other, Tensor):
+        return matmul(other, self)
+    return offer_operand("__rmatmul__", self, other)  # type: ignore[no-any-return]  # as above
 
 
 __matmul__.__name__ = "matmul"  # what overrides are given is called so
@@ -271,6 +275,6 @@ def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1
 
 
 _addbmm_.__name__ = "addbmm_"
-attach(addbmm_=_addbmm_)
+attach(addbmm_=checked(_addbmm_))
 
 RECORDED.mm = _mm  # what derivative rules multiply are batches too

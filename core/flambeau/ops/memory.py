@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .._tensor import Tensor, attach
 from ..arguments import as_int
+from ..declared import as_method
 from ..dispatch import require_tensors
 from ..op import RECORDED, composite, op
 from ..storage import TypedStorage, UntypedStorage, flat_memory
@@ -180,6 +181,6 @@ def _record_stream(self: Tensor, s: Any) -> None:
     self._kind.backend.record_stream(self._array, s)
 
 
-attach(is_set_to=_is_set_to, is_same_size=_is_same_size)
+attach(is_set_to=as_method(_is_set_to), is_same_size=as_method(_is_same_size))
 attach(is_pinned=_is_pinned, pin_memory=_pin_memory, record_stream=_record_stream)
 attach(is_shared=_is_shared, share_memory_=_share_memory_)

@@ -20,6 +20,7 @@ from ..dtypes import dtype as Dtype
 from ..inplace import is_plain
 from ..op import PUBLIC, composite, op
 from ..operands import FAST, constant
+from ..overrides import handle_torch_function, may_override, offer_method, relevant
 from ..promotions import TAKES
 from ..random import Generator, raw_generator
 from ..settings import memory_order
@@ -338,6 +339,9 @@ def _fill(name: str, doc: str, sample: Any, takes: str = "floating") -> None:
             shape = tuple(self._array.shape[each] for each in order)
             values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
         except Exception:
+            given = relevant([*args, *kwargs.values()])
+            if may_override(given):
+                return handle_torch_function(method, given, self, *args, generator=generator, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
             check(name, types_of(method), signature.bind_partial(self, *args, **kwargs).arguments)
             raise
         back = sorted(range(len(order)), key=order.__getitem__)
@@ -465,6 +469,8 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
         if value.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
         return write_over(self, value, "FillBackward3")
+    if may_override((value,)):
+        return offer_method("fill_", (self, value), {})  # type: ignore[no-any-return]  # an override may return anything
     return write_over(self, full((), value, dtype=self.dtype, device=self.device), "FillBackward2")
 
 

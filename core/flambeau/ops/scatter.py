@@ -10,6 +10,7 @@ from .._tensor import Tensor, attach
 from ..arguments import Number
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
+from ..declared import as_method
 from ..dispatch import require_dtype
 from ..op import composite, op
 from ..settings import warn_once
@@ -358,7 +359,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return flat.reshape(input.shape)
 
 
-attach(put_=_put_)
+attach(put_=as_method(_put_))
 
 
 @composite(out=True)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Generator, Tensor
+from flambeau.overrides import open_to_overrides
 
 __all__ = [
     "calculate_gain",
@@ -503,3 +504,6 @@ sparse = _deprecated(sparse_)
 # What PyTorch calls them inside, which programs that bring initializations of their own import.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
+
+
+open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # as PyTorch's are

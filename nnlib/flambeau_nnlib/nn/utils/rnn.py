@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import flambeau as torch
 from flambeau import Tensor
+from flambeau.overrides import open_to_overrides
 
 __all__ = [
     "PackedSequence",
@@ -348,3 +349,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+open_to_overrides(globals(), ("pad_sequence",))

@@ -352,6 +352,19 @@ def test_lbfgs_stops_where_the_gradient_is_small():
     assert optimizer.state[w] == {"func_evals": 1, "n_iter": 0}
 
 
+@pytest.mark.parametrize("line_search_fn", [None, "strong_wolfe"])
+def test_lbfgs_keeps_tensors(line_search_fn):
+    [w] = weights((5,))
+    optimizer = optim.LBFGS([w], max_iter=4, history_size=6, line_search_fn=line_search_fn)
+    optimizer.step(closure_of(optimizer, lambda: (w.cosh() * torch.arange(1.0, 6.0)).sum()))
+    optimizer.step(closure_of(optimizer, lambda: (w.cosh() * torch.arange(1.0, 6.0)).sum()))
+    state = optimizer.state[w]
+    numbers = [state["H_diag"], *state["ro"], *(each for each in state["al"] if each is not None)]
+    assert len(numbers) > 4 and all(each.shape == () and each.dtype is w.dtype for each in numbers)
+    assert list(state) == ["func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"]
+    assert type(state["prev_loss"]) is float and type(state["n_iter"]) is int
+
+
 def test_lbfgs_forgets_the_oldest_updates():
     [w] = weights((5,))
     optimizer = optim.LBFGS([w], history_size=3, max_iter=10)

@@ -166,9 +166,22 @@ def converted(state, library):
     return library.tensor(state.detach().numpy()) if hasattr(state, "detach") else state
 
 
+def kinds_in(state):
+    """What of a state can be told from its keys, types, dtypes and shapes, in their order."""
+    if isinstance(state, dict):
+        return [(key, kinds_in(value)) for key, value in state.items()]
+    if isinstance(state, (list, tuple)):
+        return type(state)(map(kinds_in, state))
+    if hasattr(state, "detach"):
+        return str(state.dtype), tuple(state.shape), state.requires_grad
+    return type(state)
+
+
 @pytest.mark.parametrize("name, options", CASES, ids=case_id)
 def test_state_dicts_have_the_same_entries(name, options):
-    mine, theirs = [state_numpy(run(library, name, options)[1].state_dict()) for library in LIBRARIES]
+    states = [run(library, name, options)[1].state_dict() for library in LIBRARIES]
+    mine, theirs = map(state_numpy, states)
+    assert kinds_in(states[0]) == kinds_in(states[1])
     assert mine["param_groups"] == theirs["param_groups"]
     assert mine["state"].keys() == theirs["state"].keys()
     for number, entries in theirs["state"].items():
@@ -197,7 +210,7 @@ def test_training_goes_on_from_the_other_state_dict(name, options, source, targe
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_lbfgs(options, dtype):
     """On the Rosenbrock function, in two of its dimensions complex."""
-    losses = []
+    losses, kinds = [], []
     for library in LIBRARIES:
         x, y = (library.nn.Parameter(library.tensor(np.array(v, dtype))) for v in ([-1.2, 0.3], [1.0, -0.5]))
         optimizer = library.optim.LBFGS([x, y], **options)
@@ -215,7 +228,9 @@ def test_lbfgs(options, dtype):
         )
         state = optimizer.state_dict()["state"][0]
         losses[-1].append(len(state["old_dirs"]))
+        kinds.append(kinds_in(state))
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6, atol=1e-6)
+    assert kinds[0] == kinds[1]
 
 
 @pytest.mark.parametrize("source, target", [LIBRARIES, LIBRARIES[::-1]], ids=["to-torch", "from-torch"])

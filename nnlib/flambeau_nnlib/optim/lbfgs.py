@@ -96,7 +96,8 @@ class LBFGS(Optimizer):
         """
         closure = torch.enable_grad()(closure)
         group = self.param_groups[0]
-        lr, max_iter, max_eval = float(group["lr"]), group["max_iter"], group["max_eval"]
+        lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]
+        lr = lr.squeeze() if isinstance(lr, Tensor) else lr
         tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
         state = self.state[self._params[0]]  # with the first parameter, for checkpoints to cast it like one
         state.setdefault("func_evals", 0)
@@ -107,13 +108,14 @@ class LBFGS(Optimizer):
         state["func_evals"] += 1
         if _largest(grad) <= tolerance_grad:
             return first_loss
+        memory = {name: state.get(name) for name in _KEPT}
         for iteration in range(1, max_iter + 1):
             state["n_iter"] += 1
-            direction = _next_direction(state, grad, group["history_size"])
+            direction = _next_direction(state, memory, grad, group["history_size"])
             last_loss = loss
-            t = lr if state["n_iter"] > 1 else lr / max(1.0, grad.abs().sum().item())
-            state.update(d=direction, t=t, prev_flat_grad=grad, prev_loss=loss)
-            slope = grad.dot(direction).item()
+            t = lr if state["n_iter"] > 1 else min(1.0, 1.0 / grad.abs().sum()) * lr
+            memory.update(d=direction, t=t, prev_flat_grad=grad, prev_loss=loss)
+            slope = grad.dot(direction)
             if slope > -tolerance_change:
                 break
             new_evals = 0
@@ -128,23 +130,24 @@ class LBFGS(Optimizer):
                 self._move(direction, t)
                 if iteration < max_iter:
                     loss, grad, new_evals = float(closure()), self._flat_grad(), 1
-            state["t"] = t
+            memory["t"] = t
             state["func_evals"] += new_evals
             evals += new_evals
             if (
                 evals >= max_eval
                 or _largest(grad) <= tolerance_grad
-                or _largest(direction) * abs(t) <= tolerance_change
+                or _largest(direction * t) <= tolerance_change
                 or abs(loss - last_loss) < tolerance_change
             ):
                 break
+        state.update(memory)
         return first_loss
 
     def _flat_grad(self) -> Tensor:
         grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._params]
         return torch.cat([real_view(grad).reshape(-1) for grad in grads])
 
-    def _move(self, direction: Tensor, t: float) -> None:
+    def _move(self, direction: Tensor, t: Scalar) -> None:
         params = [real_view(p) for p in self._params]
         for p, piece in zip(params, direction.split([p.numel() for p in params]), strict=True):
             p.add_(piece.view_as(p), alpha=t)
@@ -156,28 +159,31 @@ class LBFGS(Optimizer):
             raise RuntimeError("only 'strong_wolfe' is supported")
         origin = [p.clone() for p in self._params]
 
-        def evaluate(t: float) -> Point:
+        def evaluate(t: Scalar) -> Point:
             self._move(direction, t)
             loss, grad = float(closure()), self._flat_grad()
             for p, value in zip(self._params, origin, strict=True):
                 p.copy_(value)
-            return Point(t, loss, grad, grad.dot(direction).item())
+            return Point(t, loss, grad, grad.dot(direction))
 
         return StrongWolfe(evaluate, start, _largest(direction), max_evals)
 
 
-def _largest(x: Tensor) -> float:
-    return x.abs().max().item()
+def _largest(x: Tensor) -> Tensor:
+    return x.abs().max()
 
 
-def _next_direction(state: State, grad: Tensor, history_size: int) -> Tensor:
+_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
+
+
+def _next_direction(state: State, memory: State, grad: Tensor, history_size: int) -> Tensor:
     """Return minus the gradient times the estimated inverse Hessian, by the two-loop recursion."""
     if state["n_iter"] == 1:
-        state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+        memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         return -grad
-    changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
-    change, step = grad - state["prev_flat_grad"], state["d"] * state["t"]
-    curvature = change.dot(step).item()
+    changes, steps, ro = memory["old_dirs"], memory["old_stps"], memory["ro"]
+    change, step = grad - memory["prev_flat_grad"], memory["d"] * memory["t"]
+    curvature = change.dot(step)
     if curvature > 1e-10:
         if len(changes) == history_size:
             for history in (changes, steps, ro):
@@ -185,13 +191,13 @@ def _next_direction(state: State, grad: Tensor, history_size: int) -> Tensor:
         changes.append(change)
         steps.append(step)
         ro.append(1.0 / curvature)
-        state["H_diag"] = curvature / change.dot(change).item()
+        memory["H_diag"] = curvature / change.dot(change)
     coefficients = state.setdefault("al", [None] * history_size)
     direction = -grad
     for i in reversed(range(len(changes))):
-        coefficients[i] = steps[i].dot(direction).item() * ro[i]
+        coefficients[i] = steps[i].dot(direction) * ro[i]
         direction.add_(changes[i], alpha=-coefficients[i])
-    direction.mul_(state["H_diag"])
+    direction = direction * memory["H_diag"]
     for i in range(len(changes)):
-        direction.add_(steps[i], alpha=coefficients[i] - changes[i].dot(direction).item() * ro[i])
+        direction.add_(steps[i], alpha=coefficients[i] - changes[i].dot(direction) * ro[i])
     return direction

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from flambeau import Tensor
 
+from .first_order import Scalar
+
 # The constants of Nocedal and Wright, Numerical Optimization, section 3.1.
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE = 0.9
@@ -15,10 +17,10 @@ CURVATURE = 0.9
 class Point(NamedTuple):
     """A point on the line: its distance, and the loss, its gradient and its slope there."""
 
-    t: float
+    t: Scalar
     loss: float
     grad: Tensor
-    slope: float
+    slope: Tensor
 
 
 class StrongWolfe:
@@ -32,7 +34,7 @@ class StrongWolfe:
     """
 
     def __init__(
-        self, evaluate: Callable[[float], Point], start: Point, largest: float, max_iter: int
+        self, evaluate: Callable[[Scalar], Point], start: Point, largest: Tensor, max_iter: int
     ) -> None:
         self.start = start
         self.largest = largest
@@ -40,20 +42,20 @@ class StrongWolfe:
         self.evals = 0
         self._evaluate = evaluate
 
-    def search(self, t: float) -> Point:
+    def search(self, t: Scalar) -> Point:
         """Return the best point found, trying the distance `t` first."""
         ends = self._bracket(self._at(t))
         return ends[0] if len(ends) == 1 else self._narrow(ends)
 
-    def _at(self, t: float) -> Point:
+    def _at(self, t: Scalar) -> Point:
         self.evals += 1
         return self._evaluate(t)
 
     def _is_high(self, point: Point) -> bool:
-        return point.loss > self.start.loss + SUFFICIENT_DECREASE * point.t * self.start.slope
+        return bool(point.loss > self.start.loss + SUFFICIENT_DECREASE * point.t * self.start.slope)
 
     def _is_flat(self, point: Point) -> bool:
-        return abs(point.slope) <= -CURVATURE * self.start.slope
+        return bool(abs(point.slope) <= -CURVATURE * self.start.slope)
 
     def _bracket(self, point: Point) -> list[Point]:
         """Go on until two points have a minimum between them, or one meets the conditions."""
@@ -102,14 +104,14 @@ def _lower(ends: list[Point]) -> int:
     return 0 if ends[0].loss <= ends[1].loss else 1
 
 
-def cubic_minimum(a: Point, b: Point, lowest: float, highest: float) -> float:
+def cubic_minimum(a: Point, b: Point, lowest: Scalar, highest: Scalar) -> Scalar:
     """Return where the cubic through two points, with their slopes, is least, kept within bounds."""
     if a.t > b.t:
         a, b = b, a
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope
     if square >= 0:
-        d2 = square**0.5
+        d2 = square.sqrt()
         bottom = b.slope - a.slope + 2 * d2
         if bottom != 0:
             t = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / bottom)

@@ -244,6 +244,39 @@ def test_nan_has_no_sign(dtype):
     assert torch.autograd.grad(x.abs().sum(), x)[0].tolist() == [0, 1, -1, 0]
 
 
+# --- order --------------------------------------------------------------------------------------------------------
+
+
+def test_mode_of_many_elements():
+    """In the memory of a sort, not in that of all pairs."""
+    array = np.random.default_rng(0).integers(0, 1000, 200_000)
+    values, counts = np.unique(array, return_counts=True)
+    mode, place = torch.mode(torch.tensor(array))
+    assert mode == values[counts.argmax()] and place == np.flatnonzero(array == mode.item())[-1]
+    with pytest.raises(IndexError, match=r"mode\(\): Expected reduction dim 1 to have non-zero size"):
+        torch.mode(torch.empty(3, 0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("right", [False, True])
+def test_search_with_nans(dtype, right):
+    numbers, values = [-1.0, 0.0, 0.5, 2.0, 3.0], [-2.0, -1.0, 0.25, 0.5, 3.0, 4.0]
+    wanted = [*np.searchsorted(numbers, values, "right" if right else "left").tolist(), 5]
+    given = torch.tensor([*values, math.nan], dtype=dtype)
+    rows = torch.tensor([numbers] * 2, dtype=dtype)
+    assert torch.searchsorted(rows[0], given, right=right).tolist() == wanted
+    assert torch.searchsorted(rows, given.expand(2, 7), right=right).tolist() == [wanted] * 2
+    # past a NaN, as past a smaller number: what halving finds
+    assert torch.searchsorted(torch.tensor([0.0, 1.0, math.nan], dtype=dtype), torch.tensor([0.0, 1.0], dtype=dtype)).tolist() == [0, 1]
+    assert torch.searchsorted(torch.tensor([0.0, math.nan, math.nan], dtype=dtype), torch.tensor([0.0], dtype=dtype)).tolist() == [3]
+
+
+def test_search_in_long_rows_takes_no_memory_of_all_pairs():
+    rows = torch.arange(100_000.0).expand(2, -1) * torch.tensor([[1.0], [2.0]])
+    found = torch.searchsorted(rows, rows.flip(0))
+    assert found[1].tolist() == [(n + 1) // 2 for n in range(100_000)] and found[0, 49_999] == 99_998
+
+
 # --- complex numbers ----------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from flambeau.backend import memory_order
 from flambeau.ops.arithmetic import integer_pow
+from flambeau.ops.sorting import search_forward, search_rows
 from flambeau.settings import preserve_format
 
 from .pieces import PIECE, by_pieces, over_pieces, pieces, select
@@ -434,6 +435,15 @@ def sort(input: Any, dim: int, descending: bool) -> Any:
 def topk(input: Any, k: int, dim: int, largest: bool) -> Any:
     where = np.ascontiguousarray(_argsort(input, dim, largest)[(slice(None),) * dim + (slice(0, k),)])
     return KERNELS["gather_along"](input, where, dim), where
+
+
+@kernel
+def search(input: Any, values: Any, side: str) -> Any:
+    if input.dtype.kind == "V":
+        input, values = input.astype(np.float32), values.astype(np.float32)
+    if input.ndim == 1 and input.size and input[-1] != input[-1]:  # NaNs, of which NumPy thinks otherwise than PyTorch
+        return search_rows(np, input, values.reshape(-1), side).reshape(values.shape)
+    return search_forward(np, input, values, side)
 
 
 @kernel

@@ -11,6 +11,7 @@ from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..dispatch import require_dtype, require_operands, require_tensors, result_dtype
 from ..op import OPS, composite, op, result_type
+from .padding import constant_pad
 from .reductions import one_of, select_backward
 from .views import wrap_dim
 
@@ -165,27 +166,21 @@ def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=True, grad_fn="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along ``dim`` (the smallest of several), and its last place."""
+    """The most frequent element along ``dim`` (the smallest of several), and its last place.  NaNs are all different."""
     if not input.ndim:
         wrap_dim(dim, 0)
         return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
     require_dtype("mode_cpu", input, "real")
     dim = wrap_dim(dim, input.ndim)
-    rows = input.movedim(dim, -1)
-    counts = (rows.unsqueeze(-1) == rows.unsqueeze(-2)).sum(-1)
-    best = counts == counts.amax(-1, keepdim=True)
-    smallest = rows.detach().masked_fill(~best, _largest(input.dtype)).amin(-1, keepdim=True)
-    places = (rows == smallest) * _counting(rows.shape[-1], input)
-    indices = places.amax(-1, keepdim=True)
-    values = rows.gather(-1, indices)
-    values, indices = values.movedim(-1, dim), indices.movedim(-1, dim)
+    if not input.shape[dim]:
+        raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
+    ordered, places = sort(input.detach().movedim(dim, -1))
+    counting = _counting(ordered.shape[-1], input)
+    starts = constant_pad((ordered[..., 1:] != ordered[..., :-1]) * counting[1:], [1, 0])
+    repeats = counting - cummax(starts, -1)[0]
+    indices = places.gather(-1, repeats.argmax(-1, keepdim=True)).movedim(-1, dim)
+    values = input.gather(dim, indices)
     return _named("mode", *((values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))))
-
-
-def _largest(dtype: dtypes.dtype) -> Any:
-    if dtype is dtypes.bool_:
-        return True
-    return float("inf") if dtype.is_floating_point else dtypes.iinfo(dtype).max
 
 
 def _counting(length: int, like: Tensor) -> Tensor:
@@ -276,19 +271,32 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     after = right or side == "right"
-    rows, wanted = sorted_sequence.unsqueeze(-2), values.unsqueeze(-1)
-    if sorted_sequence.ndim == 1:
-        found = _search(sorted_sequence, values, "right" if after else "left")
-    else:
-        found = ((rows <= wanted) if after else (rows < wanted)).sum(-1)
+    found = _search(sorted_sequence, values, "right" if after else "left")
     return found.to(dtypes.int32 if out_int32 else dtypes.int64)
 
 
-_search = op(
-    "search", lambda xp, input, values, /, side: xp.reshape(
-        xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False), values.shape),
-    promote="position", takes="real numbers", public=False, method=False, out=False,
-)  # fmt: skip
+def search_forward(xp: Any, input: Any, values: Any, /, side: str) -> Any:
+    if input.ndim > 1:
+        return search_rows(xp, input, values, side)
+    found = xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False)
+    found = xp.reshape(found, values.shape)
+    return found if xp.isdtype(values.dtype, "integral") else xp.where(values == values, found, input.shape[0])
+
+
+def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
+    """By halving, in all rows at once, the stretch where each value belongs."""
+    length = rows.shape[-1]
+    first = xp.zeros_like(values, dtype=xp.int64)
+    last = xp.full_like(first, length)
+    for _ in range(length.bit_length()):
+        middle = (first + last) // 2
+        seen = xp.take_along_axis(rows, xp.clip(middle, 0, length - 1), axis=-1)
+        beyond = ~(seen >= values if side == "left" else seen > values) & (first < last)
+        first, last = xp.where(beyond, middle + 1, first), xp.where(beyond, last, middle)
+    return first
+
+
+_search = op("search", search_forward, promote="position", takes="real numbers", public=False, method=False, out=False)
 
 
 @composite(method=False, out=True)

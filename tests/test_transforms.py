@@ -95,6 +95,38 @@ def test_nearly_the_same_on_pil_and_tensor(name, image):
     assert (difference <= 4).mean() > 0.9
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+@pytest.mark.parametrize("size", [(20, 70), (50, 24), (11, 9), (7, 24)])
+def test_samples_are_resized_in_whole_numbers_as_pillow_does(mode, size, image):
+    """Over one dimension after the other, with 8 bits between them."""
+    got = v2.functional.resize(image, size, mode)
+    wanted = F.pil_to_tensor(v2.functional.resize(F.to_pil_image(image), size, mode))
+    difference = np.abs(got.numpy().astype(int) - wanted.numpy())
+    assert difference.max() <= 1 and (difference > 0).mean() < 0.05
+    assert torch.equal(v2.Resize(size, mode)(image), got)
+    torch.manual_seed(0)
+    cropped = v2.RandomResizedCrop(size, interpolation=mode)(image)
+    torch.manual_seed(0)
+    crop = v2.RandomResizedCrop.get_params(image, (0.08, 1.0), (3 / 4, 4 / 3))
+    assert torch.equal(cropped, v2.functional.resized_crop(image, *crop, size, mode))
+
+
+def test_images_alone_are_resized_in_floats(image):
+    """By the older functions, which give other pixels."""
+    got, wanted = F.resize(image, (30, 13), "bicubic"), F.resize(image.float(), (30, 13), "bicubic")
+    assert torch.equal(got, wanted.round().clamp(0, 255).byte())
+    assert not torch.equal(v2.functional.resize(image, (30, 13), "bicubic"), got)
+
+
+def test_what_resizing_makes_of_masks_and_booleans():
+    labels = torch.arange(5).expand(1, 2, 5).contiguous()
+    mask = tv_tensors.Mask(labels)
+    assert v2.functional.resize(mask, (2, 3), "nearest-exact")[0, 0].tolist() == [0, 2, 4]
+    assert v2.functional.resize(mask, (2, 3))[0, 0].tolist() == [0, 1, 3]
+    assert F.resize(labels > 3, (2, 4), "bilinear")[0, 0].tolist() == [False, False, False, True]
+    assert F.resize(labels > 0, (2, 3), "bilinear")[0, 0].tolist() == [True, True, True]  # whatever is not 0
+
+
 @pytest.mark.parametrize("name", ["hflip", "resize", "rotate", "brightness", "gaussian_blur", "autocontrast", "pad reflect"])
 def test_batches_are_images_one_by_one(name):
     function = SAME_ON_PIL_AND_TENSORS[name]
@@ -477,7 +509,10 @@ def test_transforms_can_be_sent_to_workers(image):
         (lambda: F.adjust_brightness(torch.zeros(2, 4, 4), 1.0), TypeError, r"values are \[1, 3\], but found 2"),
         (lambda: F.gaussian_blur(torch.zeros(3, 4, 4), 4), ValueError, "odd and positive integers"),
         (lambda: F.affine(torch.zeros(3, 4, 4), 0, [0, 0], 0.0, 0), ValueError, "scale should be positive"),
-        (lambda: F.resize(torch.zeros(3, 4, 4), 2, T.InterpolationMode.LANCZOS), ValueError, "unsupported with Tensor"),
+        (lambda: F.resize(torch.zeros(3, 4, 4), 2, T.InterpolationMode.LANCZOS), ValueError, "requires antialias=True"),
+        (lambda: v2.functional.resize(torch.zeros(3, 4, 4), 2, "lanczos", antialias=False), ValueError, "requires antialias=True"),
+        (lambda: F.resize(torch.zeros(3, 4, 4), 2, T.InterpolationMode.BOX), NotImplementedError, "box"),
+        (lambda: F.resize(torch.zeros(3, 4, 4), 2, "cubist"), ValueError, "'cubist' is not a valid InterpolationMode"),
     ],
 )
 def test_functional_errors(call, error, message):

@@ -20,7 +20,7 @@ class InterpolationMode(Enum):
     """How values between pixels are found.
 
     `NEAREST` takes that of the nearest pixel (`NEAREST_EXACT` with exact rounding), `BILINEAR` mixes four pixels,
-    `BICUBIC` sixteen. `BOX`, `HAMMING` and `LANCZOS` are for PIL images only.
+    `BICUBIC` sixteen. `LANCZOS` thirty-six. `BOX` and `HAMMING` are for PIL images only.
 
     Example:
         >>> from flambeau_vision.transforms import InterpolationMode
@@ -37,8 +37,10 @@ class InterpolationMode(Enum):
     LANCZOS = "lanczos"
 
     @classmethod
-    def of(cls, mode: InterpolationMode | int) -> InterpolationMode:
-        """The mode itself, or the one that Pillow gives this number."""
+    def of(cls, mode: InterpolationMode | int | str) -> InterpolationMode:
+        """The mode itself, or the one of this name, or the one that Pillow gives this number."""
+        if isinstance(mode, str):
+            return cls(mode)
         if isinstance(mode, int):
             return (cls.NEAREST, cls.LANCZOS, cls.BILINEAR, cls.BICUBIC, cls.BOX, cls.HAMMING)[mode]
         if not isinstance(mode, cls):

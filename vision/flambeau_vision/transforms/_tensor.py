@@ -46,6 +46,7 @@ __all__ = [
     "perspective",
     "posterize",
     "resize",
+    "resize_in_whole_numbers",
     "rotate",
     "solarize",
     "to_grayscale",
@@ -70,7 +71,9 @@ def _as_batch(img: Tensor) -> Tensor:
 def _like(batch: Tensor, img: Tensor) -> Tensor:
     """Undo `_as_batch`: the leading dimensions and the dtype of `img`, rounded where that is an integer."""
     result = batch.reshape(*img.shape[:-2], *batch.shape[-2:])
-    if not img.is_floating_point():
+    if result.dtype == img.dtype:
+        return result
+    if not img.is_floating_point() and img.dtype != torch.bool:
         result = result.round()
     if img.dtype == torch.uint8:  # bicubic interpolation overshoots
         result = result.clamp(0, 255)
@@ -98,16 +101,33 @@ def crop(img: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
     return F.pad(cropped, outside) if any(outside) else cropped
 
 
+_SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
+
+
 def resize(
     img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
 ) -> Tensor:
-    if tuple(img.shape[-2:]) == tuple(size):
-        return img
-    smooth = interpolation in (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
-    if not smooth and interpolation not in (InterpolationMode.NEAREST, InterpolationMode.NEAREST_EXACT):
-        raise ValueError(f"This interpolation mode is unsupported with Tensor input: {interpolation.value}")
-    options = {"align_corners": False, "antialias": bool(antialias)} if smooth else {}
-    return _like(F.interpolate(_as_batch(img), size=size, mode=interpolation.value, **options), img)
+    return _resize(_as_batch(img), img, size, interpolation, bool(antialias) and interpolation in _SMOOTH)
+
+
+def resize_in_whole_numbers(
+    img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool | None
+) -> Tensor:
+    """Also by Lanczos' filter; on the CPU, uint8 in whole numbers."""
+    filters = (*_SMOOTH, InterpolationMode.LANCZOS)
+    if interpolation is InterpolationMode.LANCZOS and not antialias:
+        raise ValueError("InterpolationMode.LANCZOS requires antialias=True")
+    whole = img.dtype == torch.uint8 and img.device.type == "cpu" and interpolation in filters
+    batch = img.reshape(-1, *get_dimensions(img)) if whole else _as_batch(img)
+    return _resize(batch, img, size, interpolation, bool(antialias) and interpolation in filters)
+
+
+def _resize(
+    batch: Tensor, img: Tensor, size: tuple[int, int], interpolation: InterpolationMode, antialias: bool
+) -> Tensor:
+    align_corners = False if antialias or interpolation in _SMOOTH else None
+    mode = interpolation.value
+    return _like(F.interpolate(batch, size, mode=mode, align_corners=align_corners, antialias=antialias), img)
 
 
 # Padding

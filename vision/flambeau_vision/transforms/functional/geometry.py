@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau as torch
 
+from .. import _tensor
 from .._geometry import InterpolationMode, perspective_coefficients, resized_size
 from .conversion import through_tensor
 from .kinds import get_dimensions, kernels_for
@@ -109,11 +110,25 @@ def resize(
         >>> resize(torch.rand(3, 20, 30), 10).shape, resize(torch.rand(3, 20, 30), (8, 8)).shape
         (torch.Size([3, 10, 15]), torch.Size([3, 8, 8]))
     """
+    return resize_by(_tensor.resize, img, size, interpolation, max_size, antialias)
+
+
+def resize_by(
+    kernel: Callable[..., Tensor],
+    img: Any,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode,
+    max_size: int | None,
+    antialias: bool | None,
+) -> Any:
+    """`resize`, with a kernel for those tensors that are images."""
     _check_resize(size, max_size)
     kernels, mode = kernels_for(img), InterpolationMode.of(interpolation)
     _, height, width = kernels.get_dimensions(img)
     new_size = resized_size(height, width, size, max_size)
-    return img if new_size == (height, width) else kernels.resize(img, new_size, mode, antialias)
+    if new_size == (height, width):
+        return img
+    return (kernel if kernels is _tensor else kernels.resize)(img, new_size, mode, antialias)
 
 
 def resized_crop(

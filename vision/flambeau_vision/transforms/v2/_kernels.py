@@ -161,7 +161,8 @@ class _MaskKernels(_Colourless):
     pad = staticmethod(_tensor.pad)
 
     def resize(self, mask: Tensor, size: tuple[int, int], interpolation: Any, antialias: Any) -> Tensor:
-        return _tensor.resize(mask, size, _NEAREST, None)
+        exact = InterpolationMode.NEAREST_EXACT
+        return _tensor.resize(mask, size, exact if interpolation is exact else _NEAREST, None)
 
     def affine(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import autoaugment, transforms
+from . import functional as F
 from ._samples import SampleTransform
 
 __all__ = [
@@ -244,6 +245,9 @@ class RandomResizedCrop(SampleTransform, transforms.RandomResizedCrop):
         (torch.Size([3, 16, 16]), (16, 16))
     """
 
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.resized_crop(inpt, *params["crop"], self.size, self.interpolation, self.antialias)
+
 
 class RandomRotation(SampleTransform, transforms.RandomRotation):
     """Turn images, boxes and masks by a random angle; boxes become those around the turned ones.
@@ -314,6 +318,9 @@ class Resize(SampleTransform, transforms.Resize):
         >>> image.shape, boxes.tolist()
         (torch.Size([3, 8, 20]), [[4, 2, 10, 8]])
     """
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return F.resize(inpt, self.size, self.interpolation, self.max_size, self.antialias)
 
 
 class ColorJitter(_ImagesOnly, transforms.ColorJitter):

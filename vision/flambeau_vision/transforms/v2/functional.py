@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import flambeau as torch
 
 from ... import tv_tensors
 from ..._extras import is_pil_image
+from .. import _tensor
 from .. import functional as F
+from ..functional.geometry import resize_by
 from .._geometry import InterpolationMode
 from ..functional import (
     get_dimensions,
@@ -78,8 +81,6 @@ hflip = horizontal_flip = typed(F.hflip)
 vflip = vertical_flip = typed(F.vflip)
 crop = typed(F.crop)
 center_crop = typed(F.center_crop)
-resize = typed(F.resize)
-resized_crop = typed(F.resized_crop)
 pad = typed(F.pad)
 affine = typed(F.affine)
 rotate = typed(F.rotate)
@@ -101,6 +102,32 @@ posterize = typed(F.posterize)
 solarize = typed(F.solarize)
 rgb_to_grayscale = typed(F.rgb_to_grayscale)
 to_grayscale = typed(F.to_grayscale)
+
+
+@typed
+def resize(
+    inpt: Any,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
+    """As ``transforms.functional.resize``; but uint8 stays in whole numbers, and tensors know ``LANCZOS`` too."""
+    return resize_by(_tensor.resize_in_whole_numbers, inpt, size, interpolation, max_size, antialias)
+
+
+def resized_crop(
+    inpt: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Sequence[int],
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
+    """Cut out a rectangle, then :func:`resize` it."""
+    return resize(crop(inpt, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 def get_size(inpt: Any) -> list[int]:

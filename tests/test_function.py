@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import weakref
+from unittest import mock
 
 import pytest
 
@@ -656,3 +658,58 @@ def test_defaults_are_inputs_of_setup_context():
     x = torch.ones(1, requires_grad=True)
     (Doubled.apply(x) + Doubled.apply(x, scale=3)).backward()
     assert x.grad.item() == 5
+
+
+# --- methods that are replaced --------------------------------------------------------------------------------------
+
+
+class Ninefold:
+    def __call__(self, ctx, value):
+        return 9 * value
+
+
+def of_class(cls, ctx, value):
+    return 9 * value
+
+
+STAND_INS = {
+    "a mock": lambda: mock.Mock(side_effect=lambda ctx, value: 9 * value), "a partial": lambda: functools.partial(lambda factor, ctx, value: factor * value, 9),
+    "a function": lambda: lambda ctx, value: 9 * value, "a static method": lambda: staticmethod(lambda ctx, value: 9 * value),
+    "a class method": lambda: classmethod(of_class), "an object": Ninefold,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stand_in", STAND_INS)
+@pytest.mark.parametrize("style", [staticmethod, lambda function: function], ids=["static", "ordinary"])
+def test_whatever_can_be_called_may_stand_for_a_method(style, stand_in):
+    """As a test does that replaces one for a while; also after the forward has run."""
+
+    class Double(torch.autograd.Function):
+        forward = style(lambda ctx, x: 2 * x)
+        backward = style(lambda ctx, g: 2 * g)
+        jvp = style(lambda ctx, t: 2 * t)
+
+    x = torch.ones(1, requires_grad=True)
+    made = Double.apply(x)
+    with mock.patch.object(Double, "backward", STAND_INS[stand_in]()):
+        made.backward()
+    assert x.grad.item() == 9
+    with mock.patch.object(Double, "forward", STAND_INS[stand_in]()):
+        assert Double.apply(x).item() == 9
+    with mock.patch.object(Double, "jvp", STAND_INS[stand_in]()), torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
+        assert torch.autograd.forward_ad.unpack_dual(Double.apply(dual)).tangent.item() == 9
+    Double.apply(x).backward()
+    assert x.grad.item() == 11
+
+
+def test_a_mock_that_wraps_a_method_sees_its_arguments():
+    class Double(torch.autograd.Function):
+        forward = staticmethod(lambda ctx, x: 2 * x)
+        backward = staticmethod(lambda ctx, g: 2 * g)
+
+    for name in ("forward", "backward"):
+        with mock.patch.object(Double, name, wraps=getattr(Double, name)) as watched:
+            Double.apply(torch.ones(1, requires_grad=True)).backward()
+        (ctx, value), _ = watched.call_args
+        assert watched.call_count == 1 and isinstance(ctx, Double) and value.item() == 1

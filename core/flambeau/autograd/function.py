@@ -302,10 +302,8 @@ def _differentiate(ctx: Function, gradients: list[Any]) -> Any:
 
 
 def _bound(ctx: Function, name: str) -> Callable[..., Any]:
-    """A user's function with the context filled in, be it a static or an ordinary method."""
-    if isinstance(inspect.getattr_static(ctx, name), staticmethod):
-        return functools.partial(getattr(ctx, name), ctx)
-    return getattr(ctx, name)  # type: ignore[no-any-return]  # a user's attribute
+    """A user's function with the context filled in: a static or an ordinary method, or any callable that stands for one."""
+    return functools.partial(getattr(type(ctx), name), ctx)
 
 
 def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:

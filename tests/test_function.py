@@ -713,3 +713,25 @@ def test_a_mock_that_wraps_a_method_sees_its_arguments():
             Double.apply(torch.ones(1, requires_grad=True)).backward()
         (ctx, value), _ = watched.call_args
         assert watched.call_count == 1 and isinstance(ctx, Double) and value.item() == 1
+
+
+def test_class_methods_are_given_class_and_context():
+    class Power(Function):
+        exponent = 2
+
+        @classmethod
+        def forward(cls, ctx, x, shift=0.0):
+            ctx.save_for_backward(x)
+            return x**cls.exponent + shift
+
+        @classmethod
+        def backward(cls, ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * cls.exponent * x ** (cls.exponent - 1), None
+
+    class Cube(Power):
+        exponent = 3
+
+    x = torch.tensor(2.0, requires_grad=True)
+    (Power.apply(x) + Cube.apply(x, 1.0)).backward()
+    assert x.grad == 4 + 12

@@ -131,7 +131,7 @@ class Backend:
 
     def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> Array:
         """An array of this library from nested sequences, scalars, or any array on the host."""
-        return self.xp.asarray(data, dtype=raw_dtype, copy=copy)
+        return self.computed(self.xp.asarray, data, dtype=raw_dtype, copy=copy)
 
     def wrap(self, array: Array) -> Array:
         """Turn what a kernel returned into an array, where the library returns scalars for 0-d results."""
@@ -183,7 +183,7 @@ class Backend:
 
     def astype(self, array: Array, raw_dtype: Any) -> Array:
         """A copy in another dtype."""
-        return self.xp.astype(array, raw_dtype)
+        return self.computed(self.xp.astype, array, raw_dtype)
 
     def reinterpret(self, array: Array, wanted: dtype) -> Array:
         """The same bytes read as another dtype: a view, if the library has such.  ValueError where they do not fit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import array_api_strict
@@ -23,6 +24,10 @@ class StrictBackend(Backend):
     xp = array_api_strict
     mutable = False  # the standard does not say which operations share memory
     array_type = type(array_api_strict.zeros(()))
+    arithmetic_errors = (FloatingPointError, RuntimeWarning)  # NumPy computes
+
+    def undisturbed(self) -> AbstractContextManager[Any]:
+        return numpy.errstate(all="ignore")
 
     def to_host(self, array: Any) -> Any:
         return numpy.asarray(array)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from . import autograd as _autograd
 from . import dtypes
+from .aliasing import InferenceStorage, Storage, memory_root
 from .autograd import captured
 from .autograd.engine import run_scalar
-from .autograd.grad_mode import is_inference_mode_enabled
+from .autograd.grad_mode import _grad, is_inference_mode_enabled
 from .autograd.node import Node, Output, add_leaf_hook
 from .batching.levels import in_transform
 from .devices import Kind, device
 from .hooks import RemovableHandle
 from .size import Size
-from .storage import InferenceStorage, Storage, memory_root
 
 if TYPE_CHECKING:
     from ._members import Members
@@ -574,10 +574,15 @@ class Tensor(Members):
         self.requires_grad, _, _ = state
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The tensor as a NumPy array that shares its memory.  ``force`` detaches and copies to the CPU where needed."""
+        """The tensor as a NumPy array that shares its memory.  ``force`` detaches and copies to the CPU where needed.
+
+        Raises:
+            RuntimeError: the tensor requires a gradient, while operations are recorded.
+            TypeError: it is not on the CPU, or NumPy has no such dtype.
+        """
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
-        if self._requires_grad:
+        if self._requires_grad and _grad.get():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self._kind.device.type != "cpu":
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
@@ -594,6 +599,8 @@ class Tensor(Members):
         array = self.numpy()
         if dtype is None or dtype == array.dtype:
             return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"Unable to avoid copy while creating an array of {dtype} from a tensor of {self.dtype}")
         return array.astype(dtype)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:

@@ -229,6 +229,22 @@ class Backend:
         """The one-dimensional array over all memory that ``array`` is a view of, and the view's offset in elements."""
         return self.xp.reshape(array, (-1,)), 0
 
+    def memory(self, array: Array) -> Array:
+        """The same memory as bytes: a one-dimensional array of uint8."""
+        return self.reinterpret(self.root(array)[0], dtypes.uint8)
+
+    def window(self, array: Array) -> Array:
+        """The same elements in the same memory, but as if there were no more of that: with a ``root`` of their own."""
+        return array
+
+    def lender(self, array: Array) -> Any:
+        """The object that lent the memory, such as a mapped file; None where the library has allocated it."""
+        return None
+
+    def is_alone(self, array: Array) -> bool:
+        """Whether no other array lies in the same memory (False when in doubt)."""
+        return False
+
     def as_strided(self, flat: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> Array:
         """A view (a copy where not ``mutable``) of a one-dimensional array with these strides, in elements."""
         index = self.xp.asarray(offset)
@@ -249,7 +265,7 @@ class Backend:
         return False
 
     def share(self, array: Array) -> Array:
-        """A copy in memory that other processes can see."""
+        """A copy of a one-dimensional array in memory that other processes can see."""
         raise RuntimeError(f"the {self.name} backend cannot share memory between processes")
 
     def get_num_threads(self) -> int:

@@ -1,31 +1,26 @@
-"""Tensors from data, and tensors from a shape."""
+"""Tensors from a shape; those from data are in ``from_data``."""
 
 from __future__ import annotations
 
 import math
-import operator
-from array import array as c_array
 from collections.abc import Callable, Sequence
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 from . import dtypes
 from ._tensor import Tensor, attach, wrap
 from .arguments import Number, as_int
-from .autograd.grad_mode import _grad, is_inference_mode_enabled
-from .backend import Backend
 from .declared import as_method
-from .devices import Kind, canonical, kind_of
-from .devices import device as Device
+from .devices import Kind, kind_of
 from .dispatch import _c_name as c_name
 from .dtypes import dtype as Dtype
+from .factory import _dtype_of, _finish, _kind, _place
+from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from .op import PUBLIC
 from .operands import is_library_scalar
 from .ops.views import as_shape
 from .scalars import converted
-from .settings import memory_order, warn_once
-from .storage import InferenceStorage
+from .settings import memory_order
 
 __all__ = [
     "arange",
@@ -50,342 +45,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]  # fmt: skip
-
-
-def _place(device: Any) -> Device | None:
-    return device if device is None or isinstance(device, Device) else Device(device)
-
-
-def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kind:
-    if dtype is not None and type(dtype) is not Dtype:
-        dtype = dtypes.meant(dtype)
-    return kind_of(dtype or default or dtypes.get_default_dtype(), _place(device))
-
-
-def _dtype_of(out: Any) -> Dtype | None:
-    """The dtype of ``out``, where it is given."""
-    if out is not None and not isinstance(out, Tensor):
-        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-    return None if out is None else out.dtype
-
-
-def _finish(made: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
-    if out is not None:
-        if out.dtype is not made.dtype:
-            raise RuntimeError(f"dtype {made.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})")
-        if out._requires_grad and _grad.get():
-            raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
-                               "arguments requires grad.")  # fmt: skip
-        if out._array.shape != made._array.shape:
-            out.resize_(made._array.shape)
-        return out._assign(made)
-    if pin_memory:
-        made = made.pin_memory()
-    if is_inference_mode_enabled():
-        InferenceStorage.of(made)
-    if requires_grad is not False and requires_grad is not None:
-        if requires_grad is not True:
-            raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
-        if made._kind.dtype.category < dtypes.FLOATING:
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        made.requires_grad = True
-    return made
-
-
-# --- from data ----------------------------------------------------------------------------------------------------
-
-
-def tensor(
-    data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
-) -> Tensor:
-    """A tensor holding a copy of ``data``: a number, nested sequences, an array, a tensor.
-
-    Raises:
-        ValueError: nested sequences of unequal lengths.
-        TypeError: an element that is no number.
-
-    >>> import flambeau as torch
-    >>> torch.tensor([[1, 2], [3, 4]]), torch.tensor(1.5)
-    (tensor([[1, 2],
-            [3, 4]]), tensor(1.5000))
-    """
-    if isinstance(data, Tensor):
-        import warnings
-
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-                      stacklevel=2)  # fmt: skip
-        kind = kind_of(dtype or data.dtype, _place(device) or data.device)
-        return _finish(_converted(data.detach(), kind, copy=True), requires_grad, pin_memory=pin_memory)
-    return _finish(_from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
-
-
-def _converted(value: Tensor, kind: Kind, copy: bool) -> Tensor:
-    from .ops.conversion import to_kind
-
-    return to_kind(value, kind, copy)
-
-
-def _from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
-    if type(data) in _NUMBERS:
-        kind = _kind(dtype, device, dtypes.promotion_of_scalar(type(data)))
-        return wrap(_scalar_array(data, kind), kind)
-    if _is_array(data):
-        return _from_array(data, dtype, device, copy)
-    if isinstance(data, (list, tuple)):
-        made = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
-        if made is not None:
-            return made
-        if data and type(data[0]).__name__ == "ndarray":
-            warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
-                      "a single numpy.ndarray with numpy.array() before converting to a tensor.")  # fmt: skip
-    return _from_sequences(data, dtype, device)
-
-
-_NUMBERS = frozenset({bool, int, float, complex})
-_PLAIN = (bool, int, float)
-
-
-def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | None:
-    """Nested lists of bools, ints and floats in one go; None where the data needs a closer look."""
-    kinds: set[type] = set()
-    if not _leaf_types(data, kinds) or not kinds or (dtype is not None and dtype.category < dtypes.FLOATING and float in kinds):
-        return None
-    if dtype is None:
-        dtype = dtypes.promotion_of_scalar(next(each for each in (float, int, bool) if each in kinds))
-    kind = _kind(dtype, device)
-    try:
-        return wrap(kind.backend.asarray(data, kind.raw_dtype, index=kind.device.index or 0), kind)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _leaf_types(data: Any, kinds: set[type]) -> bool:
-    """Collect the types of the numbers in nested lists; False where there is anything else."""
-    found = set(map(type, data))
-    if found <= {list, tuple}:
-        return all(_leaf_types(each, kinds) for each in data)
-    kinds |= found
-    return found.issubset(_PLAIN)
-
-
-def _scalar_array(value: Any, kind: Kind) -> Any:
-    """One number as an array, checked; a negative one is taken modulo the size of an unsigned dtype."""
-    if kind.dtype.category == dtypes.INTEGER and isinstance(value, float):
-        value = converted(value, kind.dtype)
-    try:
-        return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
-    except OverflowError:
-        return kind.backend.asarray(converted(value, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
-
-
-def _is_array(data: Any) -> bool:
-    return hasattr(data, "__array__") or hasattr(data, "__array_interface__") or hasattr(data, "__cuda_array_interface__")
-
-
-def _is_sequence(data: Any) -> bool:
-    return (hasattr(data, "__getitem__") and hasattr(data, "__len__") and getattr(data, "shape", None) != ()
-            and not isinstance(data, (Tensor, dict, str)))  # fmt: skip
-
-
-def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
-    """Nested sequences of anything that stands for a number: arrays of other libraries, tensors of one element."""
-    shape = _shape_of(data)
-    kind = _kind(dtype or _dtype_in(data), device)
-    numbers: list[Any] = []
-    if 0 not in shape:
-        _collect(data, shape, 0, numbers)
-    index = kind.device.index or 0
-    try:
-        array = kind.backend.asarray(_cast(numbers, kind.dtype), kind.raw_dtype, index=index)
-    except (ValueError, OverflowError):
-        array = kind.backend.asarray([converted(each, kind.dtype) for each in numbers], kind.raw_dtype, index=index)
-    return wrap(kind.backend.xp.reshape(array, shape), kind)
-
-
-def _shape_of(data: Any) -> tuple[int, ...]:
-    """The shape of nested sequences, as the first in each has it."""
-    shape = []
-    while _is_sequence(data):
-        shape.append(len(data))
-        if not len(data):
-            break
-        data = data[0]
-    if shape and isinstance(data, str):
-        raise ValueError("too many dimensions 'str'")
-    return tuple(shape)
-
-
-def _dtype_in(data: Any) -> Dtype:
-    """The dtype that holds whatever is in nested sequences."""
-    if isinstance(data, Tensor):
-        return data.dtype
-    if _is_array(data):
-        return _adopted(data)[2]
-    if isinstance(data, (int, float, complex)):
-        return dtypes.promotion_of_scalar(type(data))
-    if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if not _is_sequence(data):
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-    found = dict.fromkeys(map(_dtype_in, data))
-    return reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype()
-
-
-def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
-    """Append what nested sequences of this shape hold to ``numbers``."""
-    if dim == len(shape):
-        if isinstance(data, Tensor) and data.numel() != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        numbers.append(data)
-        return
-    if isinstance(data, Tensor) or _is_array(data):
-        data = as_tensor(data).tolist()
-    if not _is_sequence(data):
-        raise TypeError("not a sequence")
-    if len(data) != shape[dim]:
-        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
-    for each in data:
-        _collect(each, shape, dim + 1, numbers)
-
-
-def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
-    """What stands for numbers as Python's own, for a dtype."""
-    if dtype.category == dtypes.INTEGER:
-        return [int(each) if isinstance(each, float) else operator.index(each) for each in numbers]
-    if dtype.category == dtypes.FLOATING:
-        return c_array("d", numbers).tolist()  # which, unlike ``float``, takes no strings
-    return list(map(bool if dtype is dtypes.bool_ else complex, numbers))
-
-
-def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
-    """The backend for another library's array, the array as that has it, and its dtype."""
-    from . import backend as backends
-
-    home = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
-    array = home.asarray(data)
-    try:
-        return home, array, home.dtype_of(array)
-    except KeyError:
-        raise TypeError(f"can't convert np.ndarray of type {array.dtype}. The only supported types are: float64, float32, "
-                        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and "
-                        "bool.") from None  # fmt: skip
-
-
-def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
-    """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
-    home, array, own = _adopted(data)
-    given, wanted = kind_of(own, Device(home.device_type)), kind_of(dtype or own, _place(device))
-    if copy and given is wanted:
-        array = given.F.clone(array)
-    return _converted(wrap(array, given), wanted, copy=False)
-
-
-def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
-    if isinstance(data, Tensor):
-        return _converted(data, kind_of(dtype or data.dtype, _place(device) or data.device), copy=False)
-    return _from_data(data, dtype, device, copy=None)
-
-
-def asarray(
-    obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
-) -> Tensor:
-    """``obj`` as a tensor, sharing memory if possible (``copy=None``), never (True), or always (False: ValueError).
-
-    The derivatives of a tensor go on, unless ``requires_grad`` is False.
-    """
-    make = tensor if copy and not isinstance(obj, Tensor) else as_tensor
-    made = make(obj, dtype=dtype, device=device)
-    if isinstance(obj, Tensor):
-        made = made.clone() if copy and made is obj else made
-        if copy is False and made is not obj:
-            raise ValueError("can't alias tensor with given dtype or device")
-        if requires_grad is None:
-            return made
-        return made.requires_grad_() if requires_grad else made.detach()
-    if copy is False and not _is_array(obj):
-        raise ValueError(f"can't alias arbitrary sequence into a tensor: {type(obj).__name__}")
-    return _finish(made, bool(requires_grad))
-
-
-def from_numpy(ndarray: Any, /) -> Tensor:
-    """A CPU tensor that shares the memory of a NumPy array.
-
-    >>> import flambeau as torch, numpy as np
-    >>> a = np.zeros(2); t = torch.from_numpy(a); a[0] = 1
-    >>> t
-    tensor([1., 0.], dtype=torch.float64)
-    """
-    if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if any(step < 0 for step in ndarray.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                         "currently supported. (You can probably work around this by making a copy of your array  with "
-                         "array.copy().) ")  # fmt: skip
-    if not ndarray.flags.writeable:
-        import warnings
-
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
-                      "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
-                      "data or make it writable before converting it to a tensor.", stacklevel=2)  # fmt: skip
-    return _from_array(ndarray, None, "cpu", None)
-
-
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of another library's array, or of a DLPack capsule.
-
-    It is a copy on another ``device``, or if ``copy`` says so.
-
-    Raises:
-        BufferError: the memory is not given away.
-        RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
-        ValueError: ``copy=False``, and the memory is on another device.
-
-    >>> import numpy as np, flambeau as torch
-    >>> torch.from_dlpack(np.arange(3))
-    tensor([0, 1, 2])
-    """
-    made = _shared_by_dlpack(ext_tensor)
-    place = made.device if device is None else canonical(device if isinstance(device, Device) else Device(device))
-    if copy is False and place != made.device:
-        raise ValueError(f"cannot move a tensor from {made.device} to {place} without a copy (copy=False)")
-    return made.to(place, copy=bool(copy))
-
-
-def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
-    from . import backend as backends
-    from .utils.dlpack import Capsule
-
-    if isinstance(ext_tensor, Tensor):
-        if ext_tensor._requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return ext_tensor.detach()
-    if not hasattr(ext_tensor, "__dlpack__"):
-        ext_tensor = Capsule(ext_tensor)
-    home = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
-    array = home.xp.from_dlpack(ext_tensor)
-    return wrap(array, kind_of(home.dtype_of(array), Device(home.device_type)))
-
-
-def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A one-dimensional tensor on the memory of an object with the buffer protocol."""
-    from . import backend as backends
-
-    kind = kind_of(dtype, Device("cpu"))
-    size = len(memoryview(buffer).cast("B"))
-    if not size:
-        raise ValueError("both buffer length (0) and count (-1) must not be 0")
-    if offset < 0 or offset >= size:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1")
-    if count < 0 and (size - offset) % dtype.itemsize:
-        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
-                         f"size ({dtype.itemsize})")  # fmt: skip
-    if count > 0 and offset + count * dtype.itemsize > size:
-        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
-                         f"greater than actual buffer length ({size} bytes)")  # fmt: skip
-    array = backends.for_device_type("cpu").frombuffer(buffer, kind.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
-    return _finish(wrap(array, kind), requires_grad)
 
 
 # --- from a shape -------------------------------------------------------------------------------------------------
@@ -502,7 +161,7 @@ empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, d
 
 def _plain(value: Any) -> Any:
     """A number as Python has it, where it is in a tensor or of another library."""
-    if type(value) in _NUMBERS:
+    if type(value) in NUMBERS:
         return value
     return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
 

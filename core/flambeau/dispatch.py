@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import arguments, dtypes, outputs, overrides
 from ._tensor import Tensor, wrap
+from .aliasing import IN_INFERENCE_MODE, InferenceStorage
 from .autograd import forward_ad
 from .autograd.engine import tangents
 from .autograd.grad_mode import _grad, is_inference_mode_enabled
@@ -19,7 +20,6 @@ from .devices import Kind, device, kind_of
 from .operands import can_operate, is_library_scalar
 from .promotions import COMMON, PROMOTIONS, TAKES
 from .scalars import wrapped
-from .storage import IN_INFERENCE_MODE, InferenceStorage
 
 if TYPE_CHECKING:
     from .op import Op

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import creation, dtypes
+from . import creation, dtypes, factory
 from ._tensor import Tensor
 from .arguments import Dims, as_python
 from .inplace import with_out
@@ -233,12 +233,12 @@ def _frequencies(
     cycles: Tensor, n: int, d: float, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    dtype = dtype or creation._dtype_of(out) or dtypes.get_default_dtype()
+    dtype = dtype or factory._dtype_of(out) or dtypes.get_default_dtype()
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"fftfreq requires a floating point or complex dtype, not {dtype}")
     creation.warn_of_length(out, cycles.numel())
     made = creation.empty_like(cycles, dtype=dtype, device=device).copy_(cycles * (1.0 / (n * d)))
-    return creation._finish(made, requires_grad, out)
+    return factory._finish(made, requires_grad, out)
 
 
 def _all_dims(input: Tensor, dim: Sizes) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from . import dtypes, outputs, overrides
 from ._tensor import Tensor, alias
+from .aliasing import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
 from .arguments import blaming_arguments, looking_at_arguments
 from .autograd import captured, forward_ad
 from .autograd.engine import tangents
@@ -23,7 +24,6 @@ from .autograd.saved import SAVE_HOOKS, check_inference, short_name
 from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from .declared import add_out, declarations, handed_on, offering_method, with_numpy_names
 from .devices import Kind
-from .storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
 
 __all__ = ["assign", "check_writable", "give_history", "in_place", "is_plain", "rebase", "snapshot", "with_out"]
 

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from . import arguments, dtypes, overrides
 from ._tensor import Tensor, alias, new, wrap
+from .aliasing import Storage
 from .autograd.grad_mode import _grad
 from .autograd.node import RELEASED, Node, Output, next_seq, remember_trace, shown_as
 from .autograd.saved import SAVE_HOOKS, anomaly, refuse_inference, saved_members
@@ -27,7 +28,6 @@ from .declared import UNSET, as_method, named, too_many, with_numpy_names
 from .devices import Kind
 from .operands import FAST, are_of_one_kind, as_operand, can_operate, no_tensor, original
 from .promotions import COMMON, ONE_KIND
-from .storage import Storage
 
 __all__ = ["OPS", "Op", "composite", "op", "source"]
 

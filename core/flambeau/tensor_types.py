@@ -65,7 +65,8 @@ class TensorType(type):
 
 def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
     """What ``FloatTensor(*args)`` means: sizes, data, a storage, or another tensor to share memory with."""
-    from .creation import _from_data, empty
+    from .creation import empty
+    from .from_data import from_data
     from .storage import TypedStorage, UntypedStorage
 
     kind = kind_of(dtype, place if isinstance(place, device) else device(place))
@@ -82,7 +83,7 @@ def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
         return first.detach()
     if not hasattr(first, "__len__"):
         raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
-    return _from_data(first, dtype, kind.device, copy=None)
+    return from_data(first, dtype, kind.device, copy=None)
 
 
 def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:

@@ -105,6 +105,9 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
         flat = flat if base.dtype == array.dtype else flat.view(array.dtype)
         return flat, (array.data.ptr - flat.data.ptr) // array.itemsize
 
+    def window(self, array: Any) -> Any:
+        return array if array.base is None else cupy.ndarray(array.shape, array.dtype, array.data, array.strides)
+
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
         return cupy.lib.stride_tricks.as_strided(flat[offset:], tuple(size), [step * flat.itemsize for step in stride])
 

@@ -29,11 +29,11 @@ from . import (  # noqa: F401
     kernels_recurrent,
     kernels_softmax,
     kernels_special,
-    memory,
     rows,
     sums,
     threads,
 )
+from .memory import all_of, as_dtype, is_alone, keep_freed_memory, lender, window
 from .namespace import namespace
 from .quiet import quiet, quiet_in_place
 
@@ -63,7 +63,7 @@ class NumpyBackend(Backend):
     arithmetic_errors = (FloatingPointError, RuntimeWarning)
 
     def __init__(self) -> None:
-        memory.keep_freed_memory()
+        keep_freed_memory()
 
     def undisturbed(self) -> AbstractContextManager[Any]:
         return np.errstate(all="ignore")
@@ -165,16 +165,15 @@ class NumpyBackend(Backend):
         return array.ctypes.data
 
     def root(self, array: Any) -> tuple[Any, int]:
-        base = array
-        while base.base is not None:  # as_strided puts an object of its own between an array and its base
-            above = getattr(base.base, "base", None) if not isinstance(base.base, np.ndarray) else base.base
-            if not isinstance(above, np.ndarray):
-                break
-            base = above
-        flat = base if base.ndim == 1 else np.lib.stride_tricks.as_strided(base, (base.size,), (base.itemsize,))
-        if flat.dtype != array.dtype:
-            flat = flat.view(array.dtype)
+        flat = as_dtype(all_of(array), array.dtype)
         return flat, (array.ctypes.data - flat.ctypes.data) // array.itemsize
+
+    def memory(self, array: Any) -> Any:
+        return all_of(array).view(np.uint8)
+
+    window = staticmethod(window)
+    lender = staticmethod(lender)
+    is_alone = staticmethod(is_alone)
 
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
         steps = [step * flat.itemsize for step in stride]
@@ -187,18 +186,14 @@ class NumpyBackend(Backend):
         return bool(np.may_share_memory(array, other))
 
     def is_shared(self, array: Any) -> bool:
-        memory = self.root(array)[0]
-        while isinstance(memory, np.ndarray):
-            memory = memory.base
-        return isinstance(memory.obj if isinstance(memory, memoryview) else memory, mmap)
+        return isinstance(lender(array), mmap)
 
     def share(self, array: Any) -> Any:
         from flambeau.multiprocessing.shared import SharedBlock  # which knows how to send it to another process
 
-        flat, offset = self.root(array)
-        shared = np.frombuffer(SharedBlock.create(flat.nbytes), flat.dtype, flat.size)
-        shared[...] = flat
-        return self.as_strided(shared, array.shape, self.strides(array), offset)
+        shared = np.frombuffer(SharedBlock.create(array.nbytes), array.dtype, array.size)
+        shared[...] = array
+        return shared
 
     # --- random numbers ---
 

@@ -454,7 +454,7 @@ def _modified(tensor: Tensor, edge: Output | None) -> None:
 
 def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: int, constant: bool) -> Tensor:
     from .._tensor import alias
-    from ..storage import IN_CUSTOM_FUNCTION
+    from ..aliasing import IN_CUSTOM_FUNCTION
 
     if is_input:  # another face of the input: the input itself must keep its history
         parent, tensor = tensor, alias(tensor)

@@ -79,7 +79,7 @@ def _copy_saved(source: Node, target: Node) -> None:
 
 def forget_view(result: Any, inputs: Iterable[Any]) -> None:
     """Let a result be no view where it is one of what only its making knew."""
-    from ..storage import Storage
+    from ..aliasing import Storage
     from .engine import tangents
 
     if type(result._storage) is not Storage or tangents["levels"]:  # in inference mode; or the view's tangent is its base's

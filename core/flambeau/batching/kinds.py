@@ -131,6 +131,9 @@ class BatchedBackend(Backend):
         flat, offset = self.inner.root(array.raw)
         return _Flat(flat, array.raw.shape[: self.depth], self.inner.strides(array.raw)[: self.depth]), offset
 
+    def memory(self, array: Any) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> BatchedArray:
         return self.xp.made(self.inner.as_strided(flat.raw, (*flat.hidden, *size), (*flat.steps, *stride), offset))
 

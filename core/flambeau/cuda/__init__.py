@@ -62,15 +62,6 @@ def __getattr__(name: str) -> Any:
 
 def _storages() -> dict[str, Any]:
     """``FloatStorage`` and its like."""
-    from .. import dtypes, storage
+    from .. import storage
 
-    class CudaStorage(storage.TypedStorage):
-        """Memory on a CUDA device as elements of one dtype."""
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            runtime.init()
-            super().__init__(*args, device=kwargs.pop("device", "cuda"), **kwargs)
-
-    return {f"{each.legacy_name}Storage": type(f"{each.legacy_name}Storage", (CudaStorage,),
-                                               {"dtype_of_class": each, "__module__": "flambeau.cuda"})
-            for each in dtypes.ALL}  # fmt: skip
+    return storage.make_storage_classes("cuda")

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 from .._tensor import Tensor, alias, attach
+from ..arguments import as_int
 from ..autograd import forward_ad
 from ..autograd.engine import tangents
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.node import Error, shown_as
 from ..backend import contiguous_strides
-from ..declared import as_method
+from ..declared import UNSET, as_method
+from ..dispatch import _c_name as c_name
 from ..dispatch import require_tensors
 from ..inplace import check_writable
 from ..settings import warn_once
-from .memory import as_strided
+from .memory import Place, as_strided
 from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
 
 __all__: list[str] = []
@@ -103,23 +104,27 @@ for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", swa
 # --- other memory -------------------------------------------------------------------------------------------------
 
 
-def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Make this tensor a view of a storage's, or of another tensor's, memory."""
-    if source is None:
-        source = self.new_empty(0)
-    if not isinstance(source, Tensor):
-        flat = source.as_tensor(self.dtype)
-        size = (flat.numel(),) if size is None else as_shape((size,))
-        stride = contiguous_strides(size) if stride is None else as_shape((stride,))
-        source = as_strided(flat, size, stride, storage_offset)
-    elif size is not None:
-        source = as_strided(source, size, contiguous_strides(as_shape((size,))) if stride is None else stride, storage_offset)
-    if source.dtype is not self.dtype:
-        raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
+def _set_(
+    self: Tensor, source: Any = UNSET, storage_offset: int | None = None, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Make this tensor a view of a storage's, or of another tensor's, memory, which grows if it is too small.
+
+    Raises:
+        TypeError: neither a storage nor a tensor; an offset without a size.
+        RuntimeError: another dtype or device; or the memory would have to grow and cannot.
+    """
+    source = _memory_for(self, self.new_empty(0) if source is UNSET else source)
+    if size is not None:
+        shape = as_shape((_sizes("size", size),))
+        place = Place(shape, contiguous_strides(shape) if stride is None else as_shape((_sizes("stride", stride),)),
+                      as_int("set_", "storage_offset", storage_offset or 0))  # fmt: skip
+        source = _reaching(source, place)
+    elif storage_offset is not None or stride is not None:
+        raise TypeError("set_() received an invalid combination of arguments: a storage offset or a stride without a size")
     check_writable(self)
     before = _as_it_was(self)
     _hand_over(self, before)
-    self._array, self._view = source._array, None
+    self._array, self._kind, self._view = source._array, source._kind, None
     if not self._kind.backend.mutable:
         self._storage = (source._storage or source._own_storage()).twin()
         self._storage.link(self, source)
@@ -127,6 +132,43 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     if self._requires_grad and is_grad_enabled():
         self._node = Error.before(self, "derivative for set_ is not implemented")
     return self
+
+
+def _memory_for(self: Tensor, source: Any) -> Tensor:
+    """The source of ``set_`` as a tensor; checked, so that ``self`` may lie in its memory."""
+    from ..storage import TypedStorage, UntypedStorage
+
+    if isinstance(source, (TypedStorage, UntypedStorage)):
+        own = getattr(source, "dtype", self.dtype)
+        if own is not self.dtype:
+            raise RuntimeError(f"Expected a Storage of type {c_name(self.dtype)} or an UntypedStorage, but got type "
+                               f"{own.legacy_name} for argument 1 'storage'")  # fmt: skip
+        source = source.as_tensor(self.dtype)
+    if not isinstance(source, Tensor):
+        raise TypeError(f"set_() received an invalid combination of arguments - got ({type(source).__name__}), but expected a "
+                        "torch.Storage or a Tensor")  # fmt: skip
+    if source.dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {c_name(source.dtype)} to a tensor of type {c_name(self.dtype)}")
+    if source.device != self.device:
+        raise RuntimeError(f"Attempted to set the storage of a tensor on device \"{self.device}\" to a storage on different "
+                           f"device \"{source.device}\".  This is no longer allowed; the devices must match.")  # fmt: skip
+    return source
+
+
+def _sizes(name: str, given: Any) -> Any:
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {type(given).__name__}")
+    return given
+
+
+def _reaching(source: Tensor, place: Place) -> Tensor:
+    """What is at a place of the memory of ``source``, which grows so that it reaches there."""
+    backend, nbytes = source._kind.backend, place.end * source.element_size()
+    if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
+        from ..relocation import resize_memory
+
+        resize_memory(source, nbytes)
+    return as_strided(source, *place)
 
 
 def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
@@ -137,27 +179,33 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     check_writable(self)
-    backend = self._kind.backend
-    flat, offset = backend.root(self._array)
-    missing = offset + prod(shape) - flat.shape[0]
-    if missing > 0:
-        xp = backend.on(self.device.index)
-        flat = xp.concat([flat, xp.empty((missing,), dtype=self._kind.raw_dtype)])
-        _move_views(self, flat)
-    self._array = backend.as_strided(flat, shape, contiguous_strides(shape), offset)
+    place = Place(shape, contiguous_strides(shape), self.storage_offset())
+    if self._kind.backend.mutable:
+        _resize_on_memory(self, place)
+    else:
+        self._array = _resized(self, place)
     self._bump_version()
     return self
 
 
-def _move_views(self: Tensor, flat: Any) -> None:
-    """The memory of a tensor has moved: let all that are known to share it follow."""
-    backend, storage = self._kind.backend, self._storage
-    if storage is None or not backend.mutable:
-        return
-    for each in {self._base, *storage.alive()} - {None, self}:
-        if each._kind is self._kind:  # type: ignore[union-attr]
-            array = each._array  # type: ignore[union-attr]
-            each._array = backend.as_strided(flat, array.shape, backend.strides(array), backend.root(array)[1])  # type: ignore[union-attr]
+def _resize_on_memory(self: Tensor, place: Place) -> None:
+    from ..relocation import lay, resize_memory
+
+    nbytes = place.end * self.element_size()
+    if nbytes > self._kind.backend.memory(self._array).shape[0]:
+        resize_memory(self, nbytes)
+    lay(self, self._kind.backend.memory(self._array), place)
+
+
+def _resized(self: Tensor, place: Place) -> Any:
+    """The array with another shape, and uninitialised elements at the end, where arrays are immutable."""
+    backend = self._kind.backend
+    flat, _ = backend.root(self._array)
+    missing = place.end - flat.shape[0]
+    if missing > 0:
+        xp = backend.on(self.device.index)
+        flat = xp.concat([flat, xp.empty((missing,), dtype=self._kind.raw_dtype)])
+    return backend.as_strided(flat, *place)
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:

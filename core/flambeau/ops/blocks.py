@@ -11,8 +11,9 @@ from .. import dtypes
 from .._tensor import Tensor, attach
 from ..arguments import Dims, as_int, as_python
 from ..autograd.unfolding import gathered
-from ..creation import _finish, _offered_to_modes, arange, tensor, zeros
+from ..creation import _offered_to_modes, arange, tensor, zeros
 from ..dispatch import require_dtype, whole_numbers
+from ..factory import _finish
 from ..op import PUBLIC, composite
 from ..settings import warn_once
 from .joining import cat, stack

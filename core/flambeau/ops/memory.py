@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._tensor import Tensor, attach
+from .. import dtypes
+from .._tensor import Tensor, attach, wrap
 from ..arguments import as_int
 from ..declared import as_method
 from ..dispatch import require_tensors
 from ..op import RECORDED, composite, op
-from ..storage import TypedStorage, UntypedStorage, flat_memory
+from ..storage import TypedStorage, UntypedStorage, storage_of
 from .views import as_shape
 
 
 def _storage(self: Tensor) -> TypedStorage:
     """The memory that the tensor is a view of, as elements of its dtype."""
-    return TypedStorage(flat_memory(self))
+    return TypedStorage(wrap_storage=storage_of(self), dtype=self.dtype)
 
 
 def _untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory that the tensor is a view of, as bytes."""
-    return TypedStorage(flat_memory(self)).untyped()
+    return storage_of(self)
 
 
 def _storage_type(self: Tensor) -> Any:
@@ -31,7 +32,7 @@ def _storage_type(self: Tensor) -> Any:
     return getattr(flambeau, f"{self.dtype.legacy_name}Storage")
 
 
-attach(storage=_storage, untyped_storage=_untyped_storage, storage_type=_storage_type)
+attach(storage=_storage, _typed_storage=_storage, untyped_storage=_untyped_storage, storage_type=_storage_type)
 
 
 class Place(NamedTuple):
@@ -170,9 +171,12 @@ def _is_shared(self: Tensor) -> bool:
 
 
 def _share_memory_(self: Tensor) -> Tensor:
-    """Move the memory to where other processes can see it, in place."""
+    """Move the memory, and with it all tensors in it, to where other processes can see it."""
     if not _is_shared(self):
-        self._array = self._kind.backend.share(self._array)
+        from ..relocation import relocate
+
+        backend = self._kind.backend
+        relocate(self, wrap(backend.share(backend.memory(self._array)), self._kind.settled.to(dtypes.uint8)))
     return self
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -13,6 +11,7 @@ from .._tensor import Tensor, attach
 from ..arguments import Dims
 from ..creation import empty, frombuffer
 from ..dispatch import require_dtype, whole_numbers
+from ..mapping import map_file
 from ..op import PUBLIC, composite
 from ..settings import memory_format
 from .views import as_shape, wrap_dim
@@ -78,23 +77,9 @@ def from_file(
         RuntimeError: the file cannot be opened, or is too small.
     """
     dtype = dtype or dtypes.get_default_dtype()
-    length = size * dtype.itemsize
-    mode = "read-write" if shared else "read-only"
-    try:
-        descriptor = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
-    except OSError as error:
-        raise RuntimeError(f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})") from error
-    try:
-        given = os.fstat(descriptor).st_size
-        if given < length and not shared:
-            raise RuntimeError(f"file <{filename}> size <{given}> is smaller than the required mapping size <{length}>")
-        if given < length:
-            os.ftruncate(descriptor, length)
-        if not size:
-            return empty(0, dtype=dtype, requires_grad=requires_grad)
-        mapped = mmap.mmap(descriptor, length, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
-    finally:
-        os.close(descriptor)
+    mapped = map_file(filename, shared, size * dtype.itemsize)
+    if mapped is None:
+        return empty(0, dtype=dtype, requires_grad=requires_grad)
     return frombuffer(mapped, dtype=dtype, count=size, requires_grad=requires_grad)
 
 

@@ -13,10 +13,11 @@ from ..arguments import Number, as_float, as_int, as_python, check, types_of
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
 from ..batching.levels import active
-from ..creation import _checked_shape, _dtype_of, _finish, _kind, _offered_to_modes, empty_like
+from ..creation import _checked_shape, _offered_to_modes, empty_like
 from ..devices import Kind, kind_of
 from ..dispatch import require_dtype
 from ..dtypes import dtype as Dtype
+from ..factory import _dtype_of, _finish, _kind
 from ..inplace import is_plain
 from ..op import PUBLIC, composite, op
 from ..operands import FAST, constant

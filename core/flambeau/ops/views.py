@@ -160,6 +160,7 @@ def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) 
         return _reshaped(self, wanted)
     except RuntimeError as error:
         inferred_shape(wanted, self._array.shape)  # raises where the number of elements does not fit
+        self._kind.settle(self)  # raises where there are none in memory
         raise _cannot_view(self) from error
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..creation import _finish
+from ..factory import _finish
 from ..op import PUBLIC
 from ..signal import windows as shapes
 

@@ -101,11 +101,11 @@ class ArchiveReader:
         return record.header_offset + _HEADER_SIZE + name_size + extra_size, record.file_size
 
 
-def swap_bytes(data: bytearray | memoryview | bytes, dtype: dtype) -> bytes:
-    """The same elements in the other byte order."""
+def swap_bytes(data: bytearray | memoryview | bytes, dtype: dtype) -> bytearray:
+    """The same elements in the other byte order, in memory that may be written to."""
     size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if size == 1:
-        return bytes(data)
+        return bytearray(data)
     numbers = array({2: "H", 4: "I", 8: "Q"}[size], bytes(data))
     numbers.byteswap()
-    return numbers.tobytes()
+    return bytearray(numbers.tobytes())

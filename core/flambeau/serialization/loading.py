@@ -299,7 +299,7 @@ class _LegacyLoader:
 
     def _fill(self, storage: TypedStorage) -> None:
         (numel,) = struct.unpack("<q", self._file.read(8))
-        data = self._file.read(numel * storage.dtype.itemsize)
+        data: Any = self._file.read(numel * storage.dtype.itemsize)
         if len(data) != storage.nbytes():
             raise RuntimeError(f"storage has wrong byte size: expected {storage.nbytes()} got {len(data)}")
         if sys.byteorder == "big":

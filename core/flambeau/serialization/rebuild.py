@@ -5,15 +5,17 @@ from __future__ import annotations
 import copyreg
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import flambeau as torch
 
 from .. import devices, dtypes
 from .._tensor import Tensor
+from ..aliasing import placed
 from ..lazy import show
 from ..parameter import Parameter
-from ..storage import TypedStorage, UntypedStorage, placed
+from ..storage import TypedStorage, UntypedStorage
 
 __all__ = [
     "copy_sharing_storage",
@@ -96,12 +98,7 @@ def copy_sharing_storage(source: Tensor, memo: dict[Any, Any]) -> Tensor:
     """A copy of a tensor for ``deepcopy``; tensors that share a storage have copies that share one."""
     source = source._kind.settle(source)
     source, offset, stride = placed(source)
-    storage = source.untyped_storage()
-    copies = memo.setdefault("flambeau storages", {})
-    key = (str(storage.device), storage.data_ptr() or id(source))
-    if key not in copies:
-        copies[key] = (storage.clone(), storage)  # the original is kept, for its address is the key
-    return on_storage(copies[key][0], source.dtype, offset, source.size(), stride)
+    return on_storage(deepcopy(source.untyped_storage(), memo), source.dtype, offset, source.size(), stride)
 
 
 # --- putting together ---

@@ -60,7 +60,7 @@ def _read_tensor(file: IO[bytes], start: int, entry: dict[str, Any]) -> Tensor:
     file.seek(start + begin)
     data = bytearray(_read(file, end - begin))
     if sys.byteorder == "big":
-        data = bytearray(swap_bytes(data, dtype))
+        data = swap_bytes(data, dtype)
     return on_storage(storage_over(data), dtype, 0, shape, contiguous_strides(shape))
 
 

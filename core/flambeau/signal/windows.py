@@ -16,7 +16,8 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..creation import _finish, arange, ones
+from ..creation import arange, ones
+from ..factory import _finish
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",

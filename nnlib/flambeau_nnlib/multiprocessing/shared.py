@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau as torch
+from flambeau.relocation import relocate
 
 __all__ = [
     "SharedBlock",
@@ -163,15 +164,20 @@ def is_shared(tensor: torch.Tensor) -> bool:
 
 
 def share(tensor: torch.Tensor) -> SharedBlock:
-    """Move the storage of a CPU ``tensor`` into shared memory, in place, and return the block it is in."""
+    """Move the storage of a CPU ``tensor``, and all tensors in it, to shared memory, and return the block it is in."""
     block = shared_block(tensor)
     if block is None:
-        block = SharedBlock.create(tensor.untyped_storage().nbytes())
-        storage = block_tensor(block, tensor.dtype)
-        size = tensor.untyped_storage().nbytes() // tensor.element_size()
-        if size:
-            storage[:size].copy_(tensor.detach().as_strided((size,), (1,), 0))
-        tensor.data = storage.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        block = _share_storage(tensor)
+    return block
+
+
+def _share_storage(tensor: torch.Tensor) -> SharedBlock:
+    storage = tensor.untyped_storage()
+    block = SharedBlock.create(storage.nbytes())
+    memory = block_tensor(block, torch.uint8)
+    memory[: storage.nbytes()].copy_(storage.as_tensor(torch.uint8))
+    del storage  # so that the tensor, if it is alone, is known to be
+    relocate(tensor, memory)
     return block
 
 

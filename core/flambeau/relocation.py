@@ -1,0 +1,209 @@
+"""Memory that moves, or changes its size, with all tensors that lie in it.
+
+A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but it has no elements: its
+array is a ``Dangling`` one, and its kind refuses whatever asks for them, until the memory is large enough again.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from . import dtypes
+from ._tensor import Tensor, wrap
+from .backend import contiguous_strides
+from .devices import Kernels, Kind, device
+from .ops.memory import Place
+from .storage import forget, remembered, storage_of
+
+__all__ = ["lay", "relocate", "resize_memory"]
+
+
+def resize_memory(tensor: Tensor, nbytes: int) -> None:
+    """Give the memory of a tensor another number of bytes, of which the first are as they were.
+
+    Raises:
+        RuntimeError: the memory is lent by another object.
+    """
+    kind = tensor._kind
+    backend, index = kind.backend, kind.device.index or 0
+    if backend.lender(tensor._array) is not None:
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    with backend.guard(index):
+        memory = _resized(backend, index, backend.memory(tensor._array), nbytes)
+    relocate(tensor, wrap(memory, kind.settled.to(dtypes.uint8)))
+
+
+def _resized(backend: Any, index: int, memory: Any, nbytes: int) -> Any:
+    """A copy of a memory, longer or shorter.  (A function, so that nothing holds the memory when it is asked who does.)"""
+    made = backend.on(index).empty((nbytes,), dtype=memory.dtype)
+    kept = min(nbytes, memory.shape[0])
+    backend.write(made[:kept], memory[:kept])
+    return made
+
+
+def relocate(tensor: Tensor, memory: Tensor) -> None:
+    """Let a tensor, its storage, and all other tensors in that, lie in another memory from now on: a tensor of bytes."""
+    if tensor._kind.backend.is_alone(tensor._array):
+        _follow(tensor, memory)
+        return
+    storage = storage_of(tensor)
+    for each in _tensors_in(storage._bytes):
+        if each is not storage._bytes:
+            _follow(each, memory)
+    forget(storage)
+    storage._bytes = memory
+    remembered(storage)
+
+
+def _tensors_in(memory: Tensor) -> list[Tensor]:
+    """The tensors in a memory, found among all objects: nobody keeps a list of them, which would cost time with every view."""
+    return [each for each in gc.get_objects() if issubclass(type(each), Tensor) and _lies_in(each, memory)]
+
+
+def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
+    kind, backend = getattr(tensor, "_kind", None), memory._kind.backend
+    if kind is None or kind.settled.backend is not backend or kind.device != memory.device:
+        return False
+    array = tensor._array
+    if memory._array.shape[0] and type(array) is not Dangling and not backend.shares_memory(array, memory._array):
+        return False
+    found = kind.backend.memory(array)
+    return bool(found.shape == memory._array.shape and backend.data_ptr(found) == backend.data_ptr(memory._array))
+
+
+def _follow(tensor: Tensor, memory: Tensor) -> None:
+    backend, array = tensor._kind.backend, tensor._array
+    lay(tensor, memory._array, Place(tuple(array.shape), backend.strides(array), backend.root(array)[1]))
+
+
+def lay(tensor: Tensor, memory: Any, place: Place) -> None:
+    """Let a tensor have its elements at this place of a memory, an array of bytes, if it reaches so far."""
+    kind: Any = tensor._kind
+    kind = kind.plain if type(kind) is DanglingKind else kind
+    backend, itemsize, nbytes = kind.backend, kind.dtype.itemsize, memory.shape[0]
+    if place.end * itemsize > nbytes:
+        tensor._array, tensor._kind = Dangling(memory, itemsize, *place), dangling(kind)
+        return
+    whole = memory if nbytes % itemsize == 0 else memory[: nbytes // itemsize * itemsize]
+    tensor._array, tensor._kind = backend.as_strided(backend.reinterpret(whole, kind.dtype), *place), kind
+
+
+# --- tensors beyond the end of their memory -----------------------------------------------------------------------
+
+
+class Dangling(NamedTuple):
+    """What is known of an array without having its elements: where they would be in a memory that ends before them."""
+
+    memory: Any
+    itemsize: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def refuse(self) -> NoReturn:
+        """Raise RuntimeError, which says how much is missing."""
+        needed = Place(self.shape, self.strides, self.offset).end * self.itemsize
+        raise RuntimeError(f"setStorage: sizes {list(self.shape)}, strides {list(self.strides)}, storage offset {self.offset}, "
+                           f"and itemsize {self.itemsize} requiring a storage size of {needed} are out of bounds for storage of "
+                           f"size {self.memory.shape[0]}")  # fmt: skip
+
+
+class DanglingBackend:
+    """A backend that can say where the elements of a dangling array would be, and no more."""
+
+    inplace_kernels: dict[str, Any] = {}
+    all_inplace_kernels: dict[str, Any] = {}
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        if not callable(found) or isinstance(found, type):
+            return found
+
+        def refusing(*args: Any, **kwargs: Any) -> Any:
+            for each in args:
+                if type(each) is Dangling:
+                    each.refuse()
+            return found(*args, **kwargs)
+
+        return refusing
+
+    def strides(self, array: Dangling) -> tuple[int, ...]:
+        return array.strides
+
+    def is_contiguous(self, array: Dangling) -> bool:
+        return array.strides == contiguous_strides(array.shape)
+
+    def memory(self, array: Dangling) -> Any:
+        return array.memory
+
+    def root(self, array: Dangling) -> tuple[Any, int]:
+        whole = array.memory.shape[0] // array.itemsize * array.itemsize
+        return array.memory[:whole], array.offset
+
+    def lender(self, array: Dangling) -> Any:
+        return self.inner.lender(array.memory)
+
+    def data_ptr(self, array: Dangling) -> int:
+        return 0
+
+    def is_alone(self, array: Dangling) -> bool:
+        return False
+
+    def is_shared(self, array: Dangling) -> bool:
+        return bool(self.inner.is_shared(array.memory))
+
+
+def _refuse(array: Dangling, *args: Any, **kwargs: Any) -> NoReturn:
+    array.refuse()
+
+
+_REFUSING = Kernels("kernels")
+_REFUSING.__dict__["__getattr__"] = lambda name: _refuse
+
+
+class DanglingKind(Kind):
+    """The kind of tensors that reach beyond the end of their memory: there are no kernels for them."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, plain: Kind) -> None:
+        self.plain = plain
+        place = device(plain.device.type, plain.device.index)  # another object, so that nobody takes it for the same at a glance
+        super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it is as good as a Backend
+
+    def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
+        raise KeyError(name)
+
+    @property
+    def settled(self) -> Kind:
+        return self.plain.settled
+
+    def settle(self, tensor: Any) -> NoReturn:
+        refused: Dangling = tensor._array
+        refused.refuse()
+
+    def to(self, dtype: Any) -> Kind:
+        return self.plain.to(dtype)
+
+    def on(self, place: device) -> Kind:
+        return self.plain.on(place)
+
+
+_kinds: dict[Kind, DanglingKind] = {}
+
+
+def dangling(plain: Kind) -> DanglingKind:
+    """The one kind of these."""
+    found = _kinds.get(plain)
+    if found is None:
+        found = _kinds[plain] = DanglingKind(plain)
+    return found

@@ -65,7 +65,7 @@ def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) ->
     if isinstance(data, (TypedStorage, UntypedStorage)) or hasattr(data, "__dlpack__"):
         found = _on_memory(data, dtype)
         assert found is not None
-        return _converted(found, kind_of(dtype or found.dtype, _place(device)), bool(copy))
+        return _converted(found, kind_of(dtype or found.dtype, _place(device) or _own_place(data)), bool(copy))
     if isinstance(data, (list, tuple)):
         made = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
         if made is not None:
@@ -292,12 +292,17 @@ def asarray(
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return _finish(from_data(obj, dtype, device, copy=None), requires_grad)
-    kind = kind_of(dtype or found.dtype, _place(device) or (obj.device if found is obj else None))
+    kind = kind_of(dtype or found.dtype, _place(device) or _own_place(obj))
     if copy is False:
         _check_alias(obj, found, kind)
     made = _converted(found, kind, copy=False)
     made = made.clone() if copy and made is found else made
     return _asked_for_gradient(made, requires_grad) if found is obj else _finish(made, requires_grad)
+
+
+def _own_place(data: Any) -> Device | None:
+    """The device of a tensor or a storage, which stays on it where none is asked for."""
+    return data.device if isinstance(data, (Tensor, TypedStorage, UntypedStorage)) else None
 
 
 def _check_alias(obj: Any, found: Tensor, kind: Kind) -> None:

@@ -17,11 +17,20 @@ from .devices import Kernels, Kind, device
 from .ops.memory import Place
 from .storage import forget, remembered, storage_of
 
-__all__ = ["lay", "relocate", "resize_memory"]
+__all__ = ["reach", "relocate", "resize_memory"]
 
 
-def resize_memory(tensor: Tensor, nbytes: int) -> None:
-    """Give the memory of a tensor another number of bytes, of which the first are as they were.
+def reach(tensor: Tensor, place: Place) -> None:
+    """Let a tensor have its elements at another place of its memory, which grows if it ends before that."""
+    backend, nbytes = tensor._kind.backend, place.end * tensor.element_size()
+    if nbytes > backend.memory(tensor._array).shape[0]:
+        resize_memory(tensor, nbytes, place)
+    else:
+        _lay(tensor, backend.memory(tensor._array), place)
+
+
+def resize_memory(tensor: Tensor, nbytes: int, place: Place | None = None) -> None:
+    """Give the memory of a tensor another number of bytes, of which the first are as they were; and the tensor a new place there.
 
     Raises:
         RuntimeError: the memory is lent by another object.
@@ -32,29 +41,32 @@ def resize_memory(tensor: Tensor, nbytes: int) -> None:
         raise RuntimeError("Trying to resize storage that is not resizable")
     with backend.guard(index):
         memory = _resized(backend, index, backend.memory(tensor._array), nbytes)
-    relocate(tensor, wrap(memory, kind.settled.to(dtypes.uint8)))
+    relocate(tensor, wrap(memory, kind.settled.to(dtypes.uint8)), place)
 
 
 def _resized(backend: Any, index: int, memory: Any, nbytes: int) -> Any:
     """A copy of a memory, longer or shorter.  (A function, so that nothing holds the memory when it is asked who does.)"""
     made = backend.on(index).empty((nbytes,), dtype=memory.dtype)
     kept = min(nbytes, memory.shape[0])
-    backend.write(made[:kept], memory[:kept])
+    if kept:
+        backend.write(made[:kept], memory[:kept])
     return made
 
 
-def relocate(tensor: Tensor, memory: Tensor) -> None:
-    """Let a tensor, its storage, and all other tensors in that, lie in another memory from now on: a tensor of bytes."""
-    if tensor._kind.backend.is_alone(tensor._array):
-        _follow(tensor, memory)
-        return
-    storage = storage_of(tensor)
-    for each in _tensors_in(storage._bytes):
-        if each is not storage._bytes:
-            _follow(each, memory)
-    forget(storage)
-    storage._bytes = memory
-    remembered(storage)
+def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
+    """Let a tensor, its storage, and all other tensors in that, lie in another memory from now on: a tensor of bytes.
+
+    Each is at the place there where it was before; ``tensor``, at ``place``, if that is given.
+    """
+    if not tensor._kind.backend.is_alone(tensor._array):
+        storage = storage_of(tensor)
+        for each in _tensors_in(storage._bytes):
+            if each is not storage._bytes and each is not tensor:
+                _lay(each, memory._array, _place_of(each))
+        forget(storage)
+        storage._bytes = memory
+        remembered(storage)
+    _lay(tensor, memory._array, place or _place_of(tensor))
 
 
 def _tensors_in(memory: Tensor) -> list[Tensor]:
@@ -73,21 +85,25 @@ def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
     return bool(found.shape == memory._array.shape and backend.data_ptr(found) == backend.data_ptr(memory._array))
 
 
-def _follow(tensor: Tensor, memory: Tensor) -> None:
+def _place_of(tensor: Tensor) -> Place:
     backend, array = tensor._kind.backend, tensor._array
-    lay(tensor, memory._array, Place(tuple(array.shape), backend.strides(array), backend.root(array)[1]))
+    return Place(tuple(array.shape), backend.strides(array), backend.root(array)[1])
 
 
-def lay(tensor: Tensor, memory: Any, place: Place) -> None:
+def _lay(tensor: Tensor, memory: Any, place: Place) -> None:
     """Let a tensor have its elements at this place of a memory, an array of bytes, if it reaches so far."""
     kind: Any = tensor._kind
     kind = kind.plain if type(kind) is DanglingKind else kind
-    backend, itemsize, nbytes = kind.backend, kind.dtype.itemsize, memory.shape[0]
-    if place.end * itemsize > nbytes:
-        tensor._array, tensor._kind = Dangling(memory, itemsize, *place), dangling(kind)
+    if place.end * kind.dtype.itemsize > memory.shape[0]:
+        tensor._array, tensor._kind = Dangling(memory, kind.dtype, *place), dangling(kind)
         return
-    whole = memory if nbytes % itemsize == 0 else memory[: nbytes // itemsize * itemsize]
-    tensor._array, tensor._kind = backend.as_strided(backend.reinterpret(whole, kind.dtype), *place), kind
+    tensor._array, tensor._kind = kind.backend.as_strided(_elements(kind.backend, memory, kind.dtype), *place), kind
+
+
+def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
+    """A memory as elements of a dtype, as many as there are whole ones."""
+    over = memory.shape[0] % dtype.itemsize
+    return backend.reinterpret(memory[: memory.shape[0] - over] if over else memory, dtype)
 
 
 # --- tensors beyond the end of their memory -----------------------------------------------------------------------
@@ -97,7 +113,7 @@ class Dangling(NamedTuple):
     """What is known of an array without having its elements: where they would be in a memory that ends before them."""
 
     memory: Any
-    itemsize: int
+    dtype: dtypes.dtype
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
@@ -108,9 +124,10 @@ class Dangling(NamedTuple):
 
     def refuse(self) -> NoReturn:
         """Raise RuntimeError, which says how much is missing."""
-        needed = Place(self.shape, self.strides, self.offset).end * self.itemsize
+        itemsize = self.dtype.itemsize
+        needed = Place(self.shape, self.strides, self.offset).end * itemsize
         raise RuntimeError(f"setStorage: sizes {list(self.shape)}, strides {list(self.strides)}, storage offset {self.offset}, "
-                           f"and itemsize {self.itemsize} requiring a storage size of {needed} are out of bounds for storage of "
+                           f"and itemsize {itemsize} requiring a storage size of {needed} are out of bounds for storage of "
                            f"size {self.memory.shape[0]}")  # fmt: skip
 
 
@@ -146,8 +163,7 @@ class DanglingBackend:
         return array.memory
 
     def root(self, array: Dangling) -> tuple[Any, int]:
-        whole = array.memory.shape[0] // array.itemsize * array.itemsize
-        return array.memory[:whole], array.offset
+        return _elements(self.inner, array.memory, array.dtype), array.offset
 
     def lender(self, array: Dangling) -> Any:
         return self.inner.lender(array.memory)

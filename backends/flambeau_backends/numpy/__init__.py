@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from math import prod
 from mmap import mmap
 from typing import Any
 
 import numpy as np
 
 from flambeau import dtypes
-from flambeau.backend import Backend, hookimpl
+from flambeau.backend import Backend, contiguous_strides, hookimpl
 
 from . import (  # noqa: F401
     kernels,
@@ -152,8 +153,6 @@ class NumpyBackend(Backend):
     def strides(self, array: Any) -> tuple[int, ...]:
         size = array.itemsize
         if 0 in array.shape:
-            from flambeau.backend import contiguous_strides
-
             return contiguous_strides(array.shape)
         steps = tuple([step // size for step in array.strides])
         return _without_new_axes(array.shape, steps) if 0 in steps else steps
@@ -165,6 +164,8 @@ class NumpyBackend(Backend):
         return array.ctypes.data
 
     def root(self, array: Any) -> tuple[Any, int]:
+        if array.base is None:
+            return all_of(array), 0
         flat = as_dtype(all_of(array), array.dtype)
         return flat, (array.ctypes.data - flat.ctypes.data) // array.itemsize
 
@@ -176,6 +177,8 @@ class NumpyBackend(Backend):
     is_alone = staticmethod(is_alone)
 
     def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+        if tuple(stride) == contiguous_strides(size):
+            return flat[offset : offset + prod(size)].reshape(size)
         steps = [step * flat.itemsize for step in stride]
         return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
 

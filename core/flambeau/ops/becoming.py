@@ -179,33 +179,23 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     check_writable(self)
-    place = Place(shape, contiguous_strides(shape), self.storage_offset())
-    if self._kind.backend.mutable:
-        _resize_on_memory(self, place)
-    else:
-        self._array = _resized(self, place)
-    self._bump_version()
-    return self
+    from ..relocation import reach
 
-
-def _resize_on_memory(self: Tensor, place: Place) -> None:
-    from ..relocation import lay, resize_memory
-
-    nbytes = place.end * self.element_size()
-    if nbytes > self._kind.backend.memory(self._array).shape[0]:
-        resize_memory(self, nbytes)
-    lay(self, self._kind.backend.memory(self._array), place)
-
-
-def _resized(self: Tensor, place: Place) -> Any:
-    """The array with another shape, and uninitialised elements at the end, where arrays are immutable."""
     backend = self._kind.backend
-    flat, _ = backend.root(self._array)
+    flat, offset = backend.root(self._array)
+    place = Place(shape, contiguous_strides(shape), offset)
     missing = place.end - flat.shape[0]
-    if missing > 0:
+    if missing <= 0 and type(self._array) is backend.array_type:
+        self._array = backend.as_strided(flat, *place)
+    elif backend.mutable:
+        del flat  # so that a tensor that is alone in its memory is known to be
+        reach(self, place)
+    else:
         xp = backend.on(self.device.index)
         flat = xp.concat([flat, xp.empty((missing,), dtype=self._kind.raw_dtype)])
-    return backend.as_strided(flat, *place)
+        self._array = backend.as_strided(flat, *place)
+    self._bump_version()
+    return self
 
 
 def _resize(self: Tensor, *sizes: Any) -> Tensor:

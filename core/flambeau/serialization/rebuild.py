@@ -165,7 +165,11 @@ def from_type(function: Callable[..., Any], cls: type, args: tuple[Any, ...], st
 def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """A tensor of elements in a storage.  RuntimeError if they would not all be inside of it."""
     _check_bounds(storage.nbytes(), dtype.itemsize, offset, size, stride)
-    made: Tensor = torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
+    made = storage.as_tensor(dtype)
+    backend = made._kind.backend
+    if not backend.mutable:
+        return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)  # type: ignore[no-any-return]
+    made._array = backend.as_strided(made._array, tuple(size), tuple(stride), offset)
     return made
 
 

@@ -146,6 +146,34 @@ def test_sharing_moves_the_tensor_in_place():
     assert leaf.requires_grad and leaf.grad.tolist() == [1, 1]
 
 
+def test_sharing_takes_all_tensors_of_the_memory_along():
+    tensor = torch.zeros(4)
+    view, alias, storage = tensor[1:], tensor.detach(), tensor.untyped_storage()
+    mp.share(view)
+    assert all(mp.is_shared(each) for each in (tensor, view, alias)) and tensor.untyped_storage() is storage
+    tensor.fill_(1)
+    assert view.tolist() == [1, 1, 1] and alias.tolist() == [1, 1, 1, 1]
+
+
+def write_to_storages(queue, answers):
+    untyped, typed, tensor = queue.get(timeout=WAIT)
+    untyped[3] = 64
+    typed[1] = 5
+    answers.put(tensor.tolist())
+    queue.get(timeout=WAIT)  # stay until told
+
+
+def test_storages_are_sent_as_memory(context, strategy):
+    queue, answers = context.Queue(), context.Queue()
+    process = run(context, write_to_storages, queue, answers)
+    tensor, other = torch.zeros(4), torch.zeros(3)
+    queue.put((tensor.untyped_storage(), other.storage(), tensor[:2]))
+    assert answers.get(timeout=WAIT) == [2, 0]
+    assert tensor.tolist() == [2, 0, 0, 0] and other.tolist() == [0, 5, 0]
+    queue.put(None)
+    join(process)
+
+
 def double(tensor):
     return tensor * 2
 

@@ -79,9 +79,12 @@ def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
     if kind is None or kind.settled.backend is not backend or kind.device != memory.device:
         return False
     array = tensor._array
-    if memory._array.shape[0] and type(array) is not Dangling and not backend.shares_memory(array, memory._array):
+    if type(array) is Dangling:
+        found = array.memory
+    elif memory._array.shape[0] and not backend.shares_memory(array, memory._array):
         return False
-    found = kind.backend.memory(array)
+    else:
+        found = backend.memory(array)
     return bool(found.shape == memory._array.shape and backend.data_ptr(found) == backend.data_ptr(memory._array))
 
 

@@ -174,6 +174,24 @@ def _views_in_copies_and_files() -> None:
     assert base.data_ptr() == views[2].data_ptr() != base.clone().data_ptr(), "data_ptr() does not tell memory apart"
 
 
+def _storages_are_the_memory_of_tensors() -> None:
+    x = torch.zeros(2)
+    storage = x.untyped_storage()
+    assert storage is x[1:].untyped_storage() and storage.nbytes() == 8 and x.storage().tolist() == [0, 0]
+    storage[4:8][3] = 64
+    torch.asarray(storage[2:4], dtype=torch.uint8)[1] = 64
+    assert x.tolist() == [2, 2]
+    part = torch.empty(0).set_(storage[4:])
+    part.mul_(3)
+    x.storage()[0] = 5
+    assert x.tolist() == [5, 6] and torch.empty(0).set_(storage, 1, (1,)).tolist() == [6]
+    assert storage.clone().tolist() == storage.tolist() and torch.FloatStorage([1, 2]).double().tolist() == [1, 2]
+    assert torch.asarray(bytearray(8), dtype=torch.float32).tolist() == [0, 0]
+    alone = torch.UntypedStorage([1, 2])
+    alone.byteswap(torch.int16)
+    assert alone.resize_(1).tolist() == [2]
+
+
 def _random_numbers() -> None:
     torch.manual_seed(3)
     drawn = [torch.rand(3), torch.randn(20), torch.randint(9, (4,)), torch.randperm(5), torch.bernoulli(torch.full((4,), 0.5)),
@@ -214,5 +232,6 @@ AUTOGRAD = _named(
 )  # fmt: skip
 TENSORS = _named(
     _writes_are_seen_by_all_that_share_memory, _overlapping_writes_are_refused, _bits_of_another_dtype, _indices_of_every_sort,
-    _copies_and_files, _views_in_copies_and_files, _random_numbers, _linear_algebra, _to_the_cpu_and_back,
+    _copies_and_files, _views_in_copies_and_files, _storages_are_the_memory_of_tensors, _random_numbers, _linear_algebra,
+    _to_the_cpu_and_back,
 )  # fmt: skip

@@ -168,7 +168,7 @@ def on_storage(storage: UntypedStorage, dtype: dtypes.dtype, offset: int, size: 
     made = storage.as_tensor(dtype)
     backend = made._kind.backend
     if not backend.mutable:
-        return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)  # type: ignore[no-any-return]
+        return torch.empty(0, dtype=dtype, device=storage.device).set_(storage, offset, size, stride)
     made._array = backend.as_strided(made._array, tuple(size), tuple(stride), offset)
     return made
 

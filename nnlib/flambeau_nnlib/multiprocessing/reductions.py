@@ -11,7 +11,7 @@ from flambeau.parameter import Parameter
 
 from .shared import SharedBlock, block_tensor, share
 
-__all__ = ["check_leaf", "init_reductions", "rebuild_tensor", "reduce_tensor"]
+__all__ = ["check_leaf", "init_reductions", "rebuild_tensor", "reduce_storage", "reduce_tensor"]
 
 
 def check_leaf(tensor: torch.Tensor) -> None:
@@ -67,7 +67,24 @@ def _as_type(cls: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tens
     return cls(tensor, requires_grad=requires_grad)
 
 
+def reduce_storage(storage: Any) -> tuple[Any, ...]:
+    """Move a storage into shared memory, as :func:`reduce_tensor` does, or copy it where there is none."""
+    if isinstance(storage, torch.TypedStorage):
+        return _rebuild_typed, (storage.untyped(), storage.dtype)
+    return _rebuild_storage, (storage.as_tensor(torch.uint8),)
+
+
+def _rebuild_typed(storage: torch.UntypedStorage, dtype: torch.dtype) -> torch.TypedStorage:
+    return torch.TypedStorage(wrap_storage=storage, dtype=dtype)
+
+
+def _rebuild_storage(tensor: torch.Tensor) -> torch.UntypedStorage:
+    return tensor.untyped_storage()
+
+
 def init_reductions() -> None:
-    """Teach the pickler of queues, pipes and process arguments about tensors."""
+    """Teach the pickler of queues, pipes and process arguments about tensors and storages."""
     ForkingPickler.register(torch.Tensor, reduce_tensor)
     ForkingPickler.register(Parameter, reduce_tensor)
+    ForkingPickler.register(torch.UntypedStorage, reduce_storage)
+    ForkingPickler.register(torch.TypedStorage, reduce_storage)

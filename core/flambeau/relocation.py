@@ -15,63 +15,71 @@ from ._tensor import Tensor, wrap
 from .backend import contiguous_strides
 from .devices import Kernels, Kind, device
 from .ops.memory import Place
-from .storage import forget, remembered, storage_of
+from .storage import UntypedStorage, forget, remembered, storage_of
 
-__all__ = ["reach", "relocate", "resize_memory"]
+__all__ = ["move", "reach", "relocate", "resized"]
 
 
 def reach(tensor: Tensor, place: Place) -> None:
-    """Let a tensor have its elements at another place of its memory, which grows if it ends before that."""
+    """Let a tensor have its elements at another place of its memory, which grows if it ends before that.
+
+    Raises:
+        RuntimeError: the memory would have to grow, and is lent by another object.
+    """
     backend, nbytes = tensor._kind.backend, place.end * tensor.element_size()
     if nbytes > backend.memory(tensor._array).shape[0]:
-        resize_memory(tensor, nbytes, place)
+        relocate(tensor, resized(tensor, nbytes), place)
     else:
         _lay(tensor, backend.memory(tensor._array), place)
 
 
-def resize_memory(tensor: Tensor, nbytes: int, place: Place | None = None) -> None:
-    """Give the memory of a tensor another number of bytes, of which the first are as they were; and the tensor a new place there.
+def resized(tensor: Tensor, nbytes: int) -> Tensor:
+    """Another memory, as a tensor of bytes, that begins as that of a tensor does.
 
     Raises:
-        RuntimeError: the memory is lent by another object.
+        RuntimeError: the memory of the tensor is lent by another object.
     """
     kind = tensor._kind
     backend, index = kind.backend, kind.device.index or 0
     if backend.lender(tensor._array) is not None:
         raise RuntimeError("Trying to resize storage that is not resizable")
+    before = backend.memory(tensor._array)
+    kept = min(nbytes, before.shape[0])
     with backend.guard(index):
-        memory = _resized(backend, index, backend.memory(tensor._array), nbytes)
-    relocate(tensor, wrap(memory, kind.settled.to(dtypes.uint8)), place)
-
-
-def _resized(backend: Any, index: int, memory: Any, nbytes: int) -> Any:
-    """A copy of a memory, longer or shorter.  (A function, so that nothing holds the memory when it is asked who does.)"""
-    made = backend.on(index).empty((nbytes,), dtype=memory.dtype)
-    kept = min(nbytes, memory.shape[0])
-    if kept:
-        backend.write(made[:kept], memory[:kept])
-    return made
+        memory = backend.on(index).empty((nbytes,), dtype=before.dtype)
+        if kept:
+            backend.write(memory[:kept], before[:kept])
+    return wrap(memory, kind.settled.to(dtypes.uint8))
 
 
 def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
-    """Let a tensor, its storage, and all other tensors in that, lie in another memory from now on: a tensor of bytes.
+    """Let a tensor, and all that shares its memory, lie in another one from now on: a tensor of bytes.
 
     Each is at the place there where it was before; ``tensor``, at ``place``, if that is given.
     """
-    if not tensor._kind.backend.is_alone(tensor._array):
-        storage = storage_of(tensor)
-        for each in _tensors_in(storage._bytes):
-            if each is not storage._bytes and each is not tensor:
-                _lay(each, memory._array, _place_of(each))
-        forget(storage)
-        storage._bytes = memory
-        remembered(storage)
-    _lay(tensor, memory._array, place or _place_of(tensor))
+    if tensor._kind.backend.is_alone(tensor._array):
+        _lay(tensor, memory._array, place or _place_of(tensor))
+        return
+    move(storage_of(tensor), memory)
+    if place is not None:
+        _lay(tensor, memory._array, place)
+
+
+def move(storage: UntypedStorage, memory: Tensor) -> None:
+    """Let a storage, and all tensors in it, lie in another memory from now on: a tensor of bytes."""
+    found = storage._bytes
+    if not found._kind.backend.is_alone(found._array):
+        for each in _tensors_in(found):
+            _lay(each, memory._array, _place_of(each))
+    forget(storage)
+    storage._bytes = memory
+    remembered(storage)
 
 
 def _tensors_in(memory: Tensor) -> list[Tensor]:
-    """The tensors in a memory, found among all objects: nobody keeps a list of them, which would cost time with every view."""
-    return [each for each in gc.get_objects() if issubclass(type(each), Tensor) and _lies_in(each, memory)]
+    """The other tensors in a memory, found among all objects: to keep a list of them would cost time with every view."""
+    everything = gc.get_objects()
+    return [each for each in everything if issubclass(type(each), Tensor) and each is not memory and _lies_in(each, memory)]
 
 
 def _lies_in(tensor: Tensor, memory: Tensor) -> bool:

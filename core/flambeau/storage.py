@@ -493,9 +493,9 @@ class UntypedStorage(_Memory):
         found = self._bytes
         backend = found._kind.backend
         if backend.mutable:
-            from .relocation import resize_memory
+            from .relocation import move, resized
 
-            resize_memory(found, nbytes)
+            move(self, resized(found, nbytes))
             return
         if memory_root(found) is not found or (found._storage is not None and found._storage.alive()):
             raise RuntimeError(f"the {backend.name} backend cannot resize a storage that tensors lie in: arrays are immutable")

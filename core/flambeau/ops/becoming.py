@@ -165,9 +165,9 @@ def _reaching(source: Tensor, place: Place) -> Tensor:
     """What is at a place of the memory of ``source``, which grows so that it reaches there."""
     backend, nbytes = source._kind.backend, place.end * source.element_size()
     if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
-        from ..relocation import resize_memory
+        from ..relocation import relocate, resized
 
-        resize_memory(source, nbytes)
+        relocate(source, resized(source, nbytes))
     return as_strided(source, *place)
 
 

@@ -25,7 +25,7 @@ from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from .declared import add_out, declarations, handed_on, offering_method, with_numpy_names
 from .devices import Kind
 
-__all__ = ["assign", "check_writable", "give_history", "in_place", "is_plain", "rebase", "snapshot", "with_out"]
+__all__ = ["assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "rebase", "snapshot", "with_out"]
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
     """``name_`` from the function that it is the in-place form of."""
     from .operands import FAST
 
-    fast = _fast_kernel_caller(name, function)
+    fast = kernel_caller(name, function)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if fast(self, args, kwargs):
@@ -105,7 +105,7 @@ def _save_original(edge: Any, before: Tensor, first: int) -> None:
                 setattr(node, name, (original, original._array, 0))
 
 
-def _fast_kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
+def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
     """For plain tensors without history: let the backend's kernel write into the tensor at once."""
     from .op import OPS
     from .operands import FAST, constant

@@ -299,10 +299,12 @@ def _publish_dunders(record: Op, dunders: Sequence[str]) -> None:
 
 
 def _augmented(record: Op, name: str) -> Callable[..., Any]:
-    method = in_place(record.name, record.function)
+    method, at_once = in_place(record.name, record.function), kernel_caller(record.name, record.function)
 
     @functools.wraps(method)
     def operator(self: Tensor, other: Any, **kwargs: Any) -> Any:
+        if at_once(self, (other,), kwargs):
+            return self
         if type(other) not in FAST:
             if not can_operate(other):
                 return NotImplemented
@@ -747,7 +749,7 @@ def result_type(record: Op) -> Any:
 
 
 from .dispatch import dispatch, explain, tuple_of_tensors  # noqa: E402 (needs the above)
-from .inplace import in_place, with_out  # noqa: E402
+from .inplace import in_place, kernel_caller, with_out  # noqa: E402
 
 NAMESPACE.update(
     FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,

@@ -153,7 +153,6 @@ def resample_nearest(input: Any, dim: int, taps: Taps) -> Any:
 
 
 @kernel
-@quiet
 def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, Any]:
     """The result, and what the input was multiplied by; draws go the way that the elements lie in memory."""
     if input.flags.c_contiguous:
@@ -161,5 +160,10 @@ def fused_dropout(input: Any, keep: float, generator: Generator) -> tuple[Any, A
     else:
         order = memory_order(input.shape, input.strides)
         noise = generator.bernoulli([input.shape[each] for each in order], input.dtype, keep).transpose(np.argsort(order))
+    return _dropped(input, noise, keep)
+
+
+@quiet  # or the operation would be done, and numbers drawn, again
+def _dropped(input: Any, noise: Any, keep: float) -> tuple[Any, Any]:
     noise /= input.dtype.type(keep)
     return input * noise, noise

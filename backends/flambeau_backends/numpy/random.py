@@ -251,7 +251,6 @@ class Generator:
 
     # --- normal values ---
 
-    @quiet
     def normal(
         self,
         shape: Shape,
@@ -267,6 +266,13 @@ class Generator:
         PyTorch draws into a tensor that is not contiguous.
         """
         dtype = np.dtype(dtype)
+        is_standard = type(mean) is float and mean == 0 and type(std) is float and std == 1
+        draw = self._normal if is_standard and dtype.itemsize > 2 else self._normal_quietly  # standard ones do not overflow
+        return draw(shape, dtype, mean, std, contiguous)
+
+    def _normal(
+        self, shape: Shape, dtype: np.dtype, mean: float | np.ndarray, std: float | np.ndarray, contiguous: bool
+    ) -> np.ndarray:
         if isinstance(mean, np.ndarray) or isinstance(std, np.ndarray):
             return self._normal_around(shape, dtype, mean, std)
         if not std >= 0:
@@ -277,6 +283,8 @@ class Generator:
         if contiguous and math.prod(shape) >= 16:
             return self._normal_blocks(shape, dtype, mean, std)
         return _in_chunks(lambda count: _scale(self._normal_pairs(count), mean, std), shape, dtype)
+
+    _normal_quietly = quiet(_normal)
 
     @quiet
     def log_normal(self, shape: Shape, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:

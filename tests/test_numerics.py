@@ -299,3 +299,60 @@ def test_complex_numbers_of_halves_keep_their_digits():
         torch.view_as_complex(half)
     with pytest.raises(RuntimeError, match="Unknown Complex ScalarType for Long"):
         torch.int64.to_complex()
+
+
+def derivatives(function, *values):
+    """The gradient of the sum of what a function makes of numbers, and that of the gradient's sum."""
+    x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    first, = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+    return first.tolist(), torch.autograd.grad(first.sum(), x)[0].tolist()
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"])
+def test_the_mean_of_no_losses_has_a_gradient(name):
+    x = torch.zeros(0, 3, requires_grad=True)
+    loss = getattr(F, name)(x, torch.zeros(0, 3))
+    assert loss.isnan() and torch.autograd.grad(loss, x)[0].shape == (0, 3)
+
+
+def test_the_mean_of_no_cross_entropies_is_not_a_number():
+    assert F.cross_entropy(torch.zeros(0, 3), torch.zeros(0, 3)).isnan()
+
+
+def test_second_derivative_of_binary_cross_entropy_where_it_is_certain():
+    target = torch.tensor([0.0, 1.0, 0.0, 0.25], dtype=torch.float64)
+    _, second = derivatives(lambda x: F.binary_cross_entropy(x, target, reduction="sum"), 0.0, 0.0, 1.0, 0.5)
+    np.testing.assert_allclose(second, [0, 1e24, 1e24, 4], 1e-3)
+
+
+@pytest.mark.parametrize("name", ["round", "floor", "ceil", "trunc", "sign", "sgn"])
+def test_steps_pass_nothing_on(name):
+    x = torch.tensor([1.5, 2.5], requires_grad=True)
+    slopes, = torch.autograd.grad(getattr(torch, name)(x), x, torch.tensor([math.nan, math.inf]))
+    assert slopes.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["elu", "celu", "selu"])
+def test_slope_of_elu_at_zero_does_not_bend(name):
+    assert derivatives(getattr(F, name), 0.0)[1] == [0]
+
+
+@pytest.mark.parametrize("function", [
+    F.hardtanh, F.relu6, F.hardshrink, F.softshrink, lambda x: F.threshold(x, 0.5, 7.0), lambda x: torch.maximum(x, x.detach() * 0),
+    lambda x: torch.minimum(x, x.detach() * 0),
+])  # fmt: skip
+def test_nan_passes_through_and_so_does_its_gradient(function):
+    x = torch.tensor([math.nan], requires_grad=True)
+    made = function(x)
+    assert made.isnan() and torch.autograd.grad(made.sum(), x)[0].tolist() == [1]
+
+
+def test_renorm_leaves_what_has_no_norm():
+    made = torch.tensor([[1.0, math.nan], [3.0, 4.0]]).renorm(2, 0, 1.0)
+    np.testing.assert_allclose(made.numpy(), [[1, math.nan], [0.6, 0.8]], 1e-6)
+
+
+def test_inverse_of_an_empty_tensor_and_condition_of_one_that_is_not_square():
+    assert torch.linalg.tensorinv(torch.zeros(0, 0), 1).shape == (0, 0)
+    with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+        torch.linalg.cond(torch.zeros(0, 3), "fro")

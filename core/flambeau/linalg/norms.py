@@ -171,16 +171,16 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if p not in (None, 2, -2) and input.shape[-2] != input.shape[-1]:
+        shown = p if isinstance(p, str) else f"{p:g}"
+        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {input.shape[-2]} by "
+                           f"{input.shape[-1]} matrices")  # fmt: skip
     if not input.numel():
         return input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real())
     if p in (None, 2, -2):
         values = svdvals(input)
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
-    if input.shape[-2] != input.shape[-1]:
-        shown = p if isinstance(p, str) else f"{p:g}"
-        raise RuntimeError(f"linalg.cond(ord={shown}): A must be batches of square matrices, but they are {input.shape[-2]} by "
-                           f"{input.shape[-1]} matrices")  # fmt: skip
     inverse, info = inv_ex(input)
     inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     return matrix_norm(input, p) * matrix_norm(inverse, p) if p != "nuc" else _nuclear_cond(input, inverse, info)

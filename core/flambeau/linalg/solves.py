@@ -427,7 +427,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {input.ndim}")
     rows, columns = input.shape[:ind], input.shape[ind:]
     _check_square_tensor("shape[ind:]", "shape[:ind]", math.prod(columns), math.prod(rows))
-    return inv(input.reshape(math.prod(rows), -1)).reshape(*columns, *rows)
+    return inv(input.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
 
 
 def _check_square_tensor(one: str, other: str, columns: int, rows: int) -> None:
@@ -443,4 +443,4 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None)
         input = input.movedim(dims, tuple(range(input.ndim - len(dims), input.ndim)))
     rows, columns = input.shape[: other.ndim], input.shape[other.ndim :]
     _check_square_tensor("shape[other.ndim:]", "shape[:other.ndim]", math.prod(columns), math.prod(rows))
-    return solve(input.reshape(math.prod(rows), -1), other.reshape(-1)).reshape(columns)
+    return solve(input.reshape(math.prod(rows), math.prod(columns)), other.reshape(-1)).reshape(columns)

@@ -133,7 +133,7 @@ def _elu_forward(xp: Any, input: Any, /, alpha: float, scale: float, input_scale
 
 
 def _elu_grad(F: Any, g: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    slope = F.exp(F.masked(input, input <= 0) * input_scale) * (alpha * scale * input_scale)
+    slope = F.exp(F.masked(input, input < 0) * input_scale) * (alpha * scale * input_scale)
     return F.where(input > 0, g * scale, g * slope)
 
 
@@ -168,7 +168,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 _hardtanh = _activation(
     "hardtanh", lambda xp, input, /, low, high: xp.clip(input, low, high),
-    lambda F, g, input, low, high: F.masked(g, (input > low) & (input < high), input), promote="same", takes="real numbers",
+    lambda F, g, input, low, high: F.masked(g, ~((input <= low) | (input >= high)), input), promote="same", takes="real numbers",
 )  # fmt: skip
 
 
@@ -214,8 +214,8 @@ def hardswish(input: Tensor) -> Tensor:
 
 
 _threshold = _activation(
-    "threshold", lambda xp, input, /, threshold, value: xp.where(input > threshold, input, xp.asarray(value, dtype=input.dtype)),
-    lambda F, g, input, threshold: F.masked(g, input > threshold, input), promote="same", takes="real numbers",
+    "threshold", lambda xp, input, /, threshold, value: xp.where(input <= threshold, xp.asarray(value, dtype=input.dtype), input),
+    lambda F, g, input, threshold: F.masked(g, ~(input <= threshold), input), promote="same", takes="real numbers",
 )  # fmt: skip
 
 
@@ -227,11 +227,11 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 _hardshrink = _activation(
     "hard_shrink", lambda xp, input, /, lambd: xp.where((input >= -lambd) & (input <= lambd), _zero(xp, input), input),
-    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input), "HardshrinkBackward0", "same",
+    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input), "HardshrinkBackward0", "same",
 )  # fmt: skip
 _softshrink = _activation(
     "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
-    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input),
+    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input),
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from ..op import composite, op
 from ..operands import can_operate
 from ..overrides import may_override, offer_method
 from ..settings import warn_of_old
+from .formula import no_slope
 
 _add = op(
     "add", lambda xp, input, other: xp.add(input, other),
@@ -123,8 +124,8 @@ floor_divide = op(
     promote="arithmetic", exact=True, numbers_alone=True, takes="real numbers", inplace=True,
     dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
     doc="The quotient rounded towards minus infinity.", backward_name="DivBackward2",
-    input=lambda F, g: g * 0,
-    other=lambda F, g: g * 0,
+    input=no_slope,
+    other=no_slope,
 )  # fmt: skip
 
 
@@ -160,8 +161,8 @@ def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
 _trunc_divide = op(
     "trunc_divide", _trunc_divide_forward, promote="arithmetic", numbers_alone=True, takes="real numbers", public=False,
     method=False, backward_name="DivBackward2",
-    input=lambda F, g: g * 0,
-    other=lambda F, g: g * 0,
+    input=no_slope,
+    other=no_slope,
 )  # fmt: skip
 
 remainder = op(

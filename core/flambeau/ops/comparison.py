@@ -57,7 +57,7 @@ NAMESPACE["equals_array"] = equals_array
 
 
 def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
-    """The gradient where this argument was chosen; half of it at a tie."""
+    """The gradient where this argument was chosen; half of it at a tie, and to both where one is NaN."""
     return F.masked(g, chosen) + F.masked(g * 0.5, tied)
 
 
@@ -70,15 +70,15 @@ maximum = op(
     "maximum", lambda xp, input, other: xp.maximum(input, other), promote="arithmetic", scalars=False, takes="real",
     check=refuse_complex("maximum"),
     doc="The larger of the two, element by element; NaN where either is.",
-    input=lambda F, g, input, other: _share(F, g, input > other, input == other),
-    other=lambda F, g, input, other: _share(F, g, other > input, input == other),
+    input=lambda F, g, input, other: _share(F, g, ~(input <= other), input == other),
+    other=lambda F, g, input, other: _share(F, g, ~(other <= input), input == other),
 )  # fmt: skip
 minimum = op(
     "minimum", lambda xp, input, other: xp.minimum(input, other), promote="arithmetic", scalars=False, takes="real",
     check=refuse_complex("minimum"),
     doc="The smaller of the two, element by element; NaN where either is.",
-    input=lambda F, g, input, other: _share(F, g, input < other, input == other),
-    other=lambda F, g, input, other: _share(F, g, other < input, input == other),
+    input=lambda F, g, input, other: _share(F, g, ~(input >= other), input == other),
+    other=lambda F, g, input, other: _share(F, g, ~(other >= input), input == other),
 )  # fmt: skip
 
 masked = op(

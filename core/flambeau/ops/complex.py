@@ -12,6 +12,7 @@ from ..arguments import Number
 from ..dispatch import require_tensors, result_dtype
 from ..lazy import is_lazy
 from ..op import composite, op
+from .formula import no_slope
 
 __all__: list[str] = []
 
@@ -89,7 +90,7 @@ def _angle_forward(xp: Any, input: Any) -> Any:
 
 def _angle_grad(F: Any, g: Any, input: Any) -> Any:
     if not F.is_complex(input):
-        return g * 0
+        return no_slope(F, g)
     real, imag = F.real(input), F.imag(input)
     square = real * real + imag * imag
     g = F.masked(g / F.where(square == 0, 1.0, square), square != 0)

@@ -12,6 +12,7 @@ from ..dispatch import require_tensors
 from ..op import composite, op
 from ..return_types import make
 from .comparison import refuse_complex
+from .formula import no_slope
 from .precision import in_double
 
 __all__: list[str] = []
@@ -93,14 +94,14 @@ copysign = op(
     inplace=True,
     doc="The absolute value of ``input`` with the sign of ``other``, minus zero's included.",
     input=lambda F, g, input, out: g * F.where(input == 0, 0.0, out / F.where(input == 0, 1.0, input)),
-    other=lambda F, g: g * 0,
+    other=no_slope,
 )  # fmt: skip
 nextafter = op(
     "nextafter", lambda xp, input, other: xp.nextafter(input, other), promote="arithmetic", scalars=False,
     takes="floating", inplace=True,
     doc="The next number that the dtype can hold, from ``input`` towards ``other``.",
     input=lambda F, g: g,
-    other=lambda F, g: g * 0,
+    other=no_slope,
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..op import RECORDED
 
-__all__ = ["FORMULAS", "formula"]
+__all__ = ["FORMULAS", "formula", "no_slope"]
 
 FORMULAS: dict[str, Callable[..., Any]] = {}
 
@@ -29,3 +29,8 @@ def formula(function: Callable[..., Any]) -> Callable[..., Any]:
         return getattr(F, name)(*args)
 
     return compute
+
+
+def no_slope(F: Any, g: Any) -> Any:
+    """The derivative rule of a piecewise constant function: zero, also where the gradient of its result is not finite."""
+    return F.tied(F.zeros_of(g, tuple(g.shape)), g)

@@ -46,7 +46,7 @@ def _reduced_array(xp: Any, values: Any, reduction: str) -> Any:
 @formula
 def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
     error = input - target
-    return error * (g * (2.0 / prod(error.shape) if reduction == "mean" else 2.0))
+    return error * (g * (2.0 / max(prod(error.shape), 1) if reduction == "mean" else 2.0))
 
 
 _mse_loss = op(
@@ -73,7 +73,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 def _scaled(g: Any, slope: Any, reduction: str) -> Any:
     """The gradient of each loss, given that of what they were reduced to."""
-    return slope * (g * (1.0 / prod(slope.shape)) if reduction == "mean" else g)
+    return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
 
 
 def _smooth_l1_forward(xp: Any, input: Any, target: Any, /, reduction: str, beta: float) -> Any:
@@ -161,8 +161,24 @@ def _bce_forward(xp: Any, input: Any, target: Any, weight: Any = None, /, reduct
     return _reduced_array(xp, losses if weight is None else losses * weight, reduction)
 
 
+def _bce_slope_forward(xp: Any, input: Any, target: Any) -> Any:
+    return (input - target) / xp.clip(input * (1 - input), 1e-12, None)
+
+
+def _bce_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
+    """Not the derivative of the limit that keeps the slope finite: the loss goes on to bend beyond it."""
+    right, wrong = input + 1e-12, 1 - input + 1e-12
+    return g * ((input * input - 2 * input * target + target) / (right * right * wrong * wrong))
+
+
+op(
+    "bce_slope", _bce_slope_forward, promote="accumulate", public=False, method=False, out=False,
+    input=_bce_slope_grad, target=lambda F, g, input: -g / F.clamp(input * (1 - input), 1e-12, None),
+)  # fmt: skip
+
+
 def _bce_input(F: Any, g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
-    slope = (input - target) / F.clamp(input * (1 - input), 1e-12, None)
+    slope = F.bce_slope(input, target)
     return _scaled(g, slope if weight is None else slope * weight, reduction)
 
 
@@ -454,7 +470,7 @@ def _cross_entropy_of_probabilities(
     if reduction == "sum":
         return loss
     count = prod(length for each, length in enumerate(input.shape) if each != dim)
-    return shown_as(loss / max(count, 1), "DivBackward1")
+    return shown_as(loss / count, "DivBackward1")
 
 
 def _smoothed_cross_entropy(

@@ -14,6 +14,7 @@ from ..dispatch import refusing, require_dtype
 from ..lazy import is_lazy, show
 from ..op import PUBLIC, composite, op
 from ..operands import FAST
+from .formula import no_slope
 
 # --- signs, parts, copies -----------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ abs = op(
 )  # fmt: skip
 sign = op("sign", lambda xp, input: _sgn_forward(xp, input), takes="real", inplace=True,
           doc="-1, 0 or 1, by the sign of each element.",
-          input=lambda F, g: g * 0)  # fmt: skip
+          input=no_slope)  # fmt: skip
 
 
 def _sgn_forward(xp: Any, input: Any) -> Any:
@@ -58,7 +59,7 @@ def _sgn_forward(xp: Any, input: Any) -> Any:
 
 def _sgn_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     if not F.is_complex(out):
-        return g * 0
+        return no_slope(F, g)
     modulus = F.abs(input)
     safe = F.where(modulus == 0, 1.0, modulus)
     along = F.real(F.conj(g) * out)
@@ -192,7 +193,7 @@ atanh = _unary("atanh", lambda xp, input: xp.atanh(input), "The inverse hyperbol
 
 def _step(name: str, forward: Any, doc: str, *aliases: str) -> Callable[..., Tensor]:
     """A piecewise constant function: its derivative is 0."""
-    return op(name, forward, takes="real numbers", inplace=True, aliases=aliases, doc=doc, input=lambda F, g: g * 0)
+    return op(name, forward, takes="real numbers", inplace=True, aliases=aliases, doc=doc, input=no_slope)
 
 
 floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer not above.")

@@ -12,6 +12,7 @@ from ..arguments import Dims, Number
 from ..autograd.node import shown_as
 from ..dispatch import refusing
 from ..op import OPS, composite, op, result_type
+from .formula import no_slope
 from .standard import look
 from .views import wrap_dim
 
@@ -492,7 +493,7 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
     """A slope is 0 where it is not defined, at a norm of 0 and for ``p < 1`` at an element of 0, but its own slope is NaN."""
     g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
     if p == 0:
-        return g * 0
+        return no_slope(F, g)
     if p == 2:
         return g * F.masked(input / whole, whole != 0)
     if p == 1:

@@ -383,7 +383,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     dim = wrap_dim(dim, input.ndim)
     others = tuple(each for each in range(input.ndim) if each != dim)
     size = norm(input, p, others, True)
-    factor = (maxnorm / (size + 1e-7)).masked_fill(size <= maxnorm, 1.0)
+    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # which a norm of NaN is not, either
     return input * factor
 
 

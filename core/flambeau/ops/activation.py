@@ -168,7 +168,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 _hardtanh = _activation(
     "hardtanh", lambda xp, input, /, low, high: xp.clip(input, low, high),
-    lambda F, g, input, low, high: F.masked(g, ~((input <= low) | (input >= high)), input), promote="same", takes="real numbers",
+    lambda F, g, input, low, high: F.masked(g, (input > low) & (input < high), input), promote="same", takes="real numbers",
 )  # fmt: skip
 
 
@@ -227,11 +227,11 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 _hardshrink = _activation(
     "hard_shrink", lambda xp, input, /, lambd: xp.where((input >= -lambd) & (input <= lambd), _zero(xp, input), input),
-    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input), "HardshrinkBackward0", "same",
+    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input), "HardshrinkBackward0", "same",
 )  # fmt: skip
 _softshrink = _activation(
     "softshrink", lambda xp, input, /, lambd: input - xp.clip(input, -lambd, lambd),
-    lambda F, g, input, lambd: F.masked(g, ~((input >= -lambd) & (input <= lambd)), input),
+    lambda F, g, input, lambd: F.masked(g, (input < -lambd) | (input > lambd), input),
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau.arguments import NotATensor
+from flambeau.backend import for_device_type, selected
 
 from .samples.sample import Bad, Input, Sample, find, find_or_none, replaced
 
@@ -35,14 +36,11 @@ class Checker:
 
     @cached_property
     def np(self) -> Any:
-        import numpy
-
-        return numpy
+        """The CPU's array library, in which samples have their references."""
+        return for_device_type("cpu").xp
 
     @cached_property
     def backend(self) -> Any:
-        from flambeau.backend import for_device_type, selected
-
         return selected() if self.device is None else for_device_type(torch.device(self.device).type)
 
     @cached_property

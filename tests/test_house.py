@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ PACKAGES = {
     "vision": ("flambeau_vision", {"flambeau", "flambeau_nnlib", "flambeau_vision", "numpy", "PIL", "tqdm", "scipy", "lmdb",
                                    "pycocotools"}),
 }  # fmt: skip
-OPTIONAL = {"safetensors", "opt_einsum", "scipy", "numpy"}  # only ever inside a function, where an extra serves
+OPTIONAL = {"safetensors", "opt_einsum", "scipy"}  # only ever inside a function, where an extra serves
 
 
 def imported(path: Path) -> list[tuple[str, bool, int]]:
@@ -33,10 +35,29 @@ def imported(path: Path) -> list[tuple[str, bool, int]]:
                 for node in ast.walk(outer)}  # fmt: skip
     found = []
     for node in ast.walk(tree):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else (
-            [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else [])  # fmt: skip
-        found += [(name.partition(".")[0], id(node) not in guarded, node.lineno) for name in names]
+        found += [(name.partition(".")[0], id(node) not in guarded, node.lineno) for name in names_imported(node)]
     return found
+
+
+def names_imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports, or a call of ``import_module`` or ``__import__``."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""] if not node.level else []
+    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__"):
+        return [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and not arg.value.startswith(".")]
+    return []
+
+
+@pytest.mark.parametrize("code", [
+    "import numpy", "def f():\n    import numpy.linalg as l", "from numpy import array", "if TYPE_CHECKING:\n    import numpy",
+    "import importlib\nimportlib.import_module('numpy')", "__import__('numpy')",
+])  # fmt: skip
+def test_every_way_to_name_a_library_is_noticed(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(code, encoding="utf-8")
+    assert "numpy" in {name for name, _, _ in imported(path)}
 
 
 @pytest.mark.parametrize("folder", PACKAGES)
@@ -54,9 +75,12 @@ def test_layers(folder: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_core_never_imports_numpy_at_module_level() -> None:
-    for path in sorted((ROOT / "core").rglob("*.py")):
-        assert not any(name in ("numpy", "cupy") and at_top for name, at_top, _ in imported(path)), path
+def test_a_plain_installation_has_what_the_cpu_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    required = {re.match(r"[\w-]+", each)[0].replace("-", "_") for each in project["dependencies"]}
+    paths = [path for folder in ("core", "backends") for path in (ROOT / folder).rglob("*.py")]
+    needed = {name for path in paths for name, _, _ in imported(path)} - sys.stdlib_module_names - OPTIONAL
+    assert {each for each in needed if not each.startswith("flambeau")} - {"cupy", "cupyx", "cudnn"} == required
 
 
 def in_subprocess(code: str, **environment: str) -> str:

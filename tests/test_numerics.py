@@ -75,7 +75,7 @@ def test_running_sums_and_products_do_not_drift():
 
 # --- half precision -------------------------------------------------------------------------------------------------
 
-HALVES = [torch.float16] + ([torch.bfloat16] if pytest.importorskip("ml_dtypes") else [])
+HALVES = [torch.float16, torch.bfloat16]
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)

@@ -6,6 +6,7 @@ import hashlib
 import math
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -162,7 +163,6 @@ def test_recorded_transformed_values(name):
 
 
 def test_recorded_bfloat16():
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     actual = Generator(42).uniform((4,), ml_dtypes.bfloat16)
     assert actual.dtype == ml_dtypes.bfloat16
     assert actual.tolist() == [0.8828125, 0.9140625, 0.3828125, 0.9609375]

@@ -216,8 +216,7 @@ class Kind(dict[str, tuple[Callable[..., Any], Any]]):
     def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
         super().__init__()
         if dtype not in backend.dtypes:
-            extra = "; install ml_dtypes for it" if dtype.name == "bfloat16" and backend.name == "numpy" else ""
-            raise RuntimeError(f"the {backend.name} backend has no {dtype!r}{extra}")
+            raise RuntimeError(f"the {backend.name} backend has no {dtype!r}")
         self.dtype = dtype
         self.device = device
         self.backend = backend

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-ml_dtypes = pytest.importorskip("ml_dtypes")
 
 from flambeau.backend import memory_order  # noqa: E402
 from flambeau_backends.numpy.random import Generator  # noqa: E402

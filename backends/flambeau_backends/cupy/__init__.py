@@ -43,12 +43,9 @@ class CupyBackend(Devices, Transfers, Memory, Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
-        found = {each: np.dtype(each.name) for each in dtypes.ALL if each is not dtypes.bfloat16}
-        try:
-            import ml_dtypes  # whose bfloat16 CuPy has, too
-        except ImportError:
-            return found
-        return found | {dtypes.bfloat16: np.dtype(ml_dtypes.bfloat16)}
+        import ml_dtypes  # whose bfloat16 CuPy has, too
+
+        return {each: np.dtype(ml_dtypes.bfloat16 if each is dtypes.bfloat16 else each.name) for each in dtypes.ALL}
 
     def on(self, index: int | None) -> Any:
         return self.xp if self.device_count() < 2 else _Placed(self.xp, index or 0)

@@ -76,12 +76,9 @@ class NumpyBackend(Backend):
 
     @cached_property
     def dtypes(self) -> Mapping[dtypes.dtype, Any]:
-        found = {each: np.dtype(each.name) for each in dtypes.ALL if each is not dtypes.bfloat16}
-        try:
-            import ml_dtypes
-        except ImportError:
-            return found
-        return found | {dtypes.bfloat16: np.dtype(ml_dtypes.bfloat16)}
+        import ml_dtypes
+
+        return {each: np.dtype(ml_dtypes.bfloat16 if each is dtypes.bfloat16 else each.name) for each in dtypes.ALL}
 
     def device_count(self) -> int:
         from flambeau.devices import CPU_DEVICES

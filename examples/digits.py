@@ -45,20 +45,12 @@ def load_digits(train):
 
 
 def progress(batches, title):
-    """Iterate over the batches under a progress bar: tqdm's where it is installed, else a plain one."""
+    """The batches; on a terminal, under a progress bar, where tqdm is installed."""
     try:
         from tqdm import tqdm
     except ModuleNotFoundError:
-        return plain_progress(batches, title)
-    return tqdm(batches, desc=title, ncols=79, leave=False)
-
-
-def plain_progress(batches, title, width=40):
-    for done, batch in enumerate(batches, start=1):
-        bar = "#" * (width * done // len(batches))
-        print(f"\r{title} [{bar:{width}}] {done}/{len(batches)}", end="", flush=True)
-        yield batch
-    print("\r" + " " * (len(title) + width + 20), end="\r")
+        return batches
+    return tqdm(batches, desc=title, ncols=79, leave=False, disable=None)
 
 
 def train_epoch(model, batches, optimizer, title):

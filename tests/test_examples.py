@@ -53,6 +53,29 @@ def test_digits_reach_their_accuracy(tmp_path: Path) -> None:
     assert (tmp_path / "digits.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("has_tqdm", [True, False])
+def test_progress_is_shown_on_terminals_alone(has_tqdm: bool, tmp_path: Path) -> None:
+    import pty
+    import termios
+
+    if not has_tqdm:
+        (tmp_path / "tqdm.py").write_text("raise ModuleNotFoundError('tqdm')", encoding="utf-8")
+    command = [sys.executable, "-m", "flambeau", str(EXAMPLES / "digits.py"), "--epochs", "1"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    piped = subprocess.run(command, capture_output=True, timeout=240, check=True, env=environment)
+    assert piped.stderr == b"" and b"\r" not in piped.stdout.replace(os.linesep.encode(), b"\n")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, timeout=240, check=True, env=environment)
+    os.write(theirs, b"end")
+    shown = b""
+    while not shown.endswith(b"end"):
+        shown += os.read(ours, 1 << 16)
+    os.close(ours)
+    os.close(theirs)
+    assert (b"epoch  1/1" in shown) == has_tqdm and (has_tqdm or shown == b"end")
+
+
 def test_images_are_written(tmp_path: Path) -> None:
     run("vae", "--epochs", "1", "--image", "new.png", folder=tmp_path)
     assert (tmp_path / "new.png").read_bytes().startswith(b"\x89PNG")

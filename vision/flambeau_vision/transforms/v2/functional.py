@@ -112,7 +112,22 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """As ``transforms.functional.resize``; but uint8 stays in whole numbers, and tensors know ``LANCZOS`` too."""
+    """Scale to `size`; on the CPU, uint8 tensors in whole numbers, as Pillow does.
+
+    Args:
+        inpt: an image, boxes or a mask.
+        size: `(height, width)`, or the length of the shorter side; None together with `max_size`.
+        interpolation: how, as a mode or its name; tensors know all but `BOX` and `HAMMING`, masks only `NEAREST` and
+            `NEAREST_EXACT`.
+        max_size: where only the shorter side is given, the longer side is at most this.
+        antialias: average over the pixels that shrink into one, as `LANCZOS` has to.
+
+    Example:
+        >>> import flambeau as torch
+        >>> from flambeau_vision.transforms.v2.functional import resize
+        >>> resize(torch.tensor([[[0, 100, 200, 100]]], dtype=torch.uint8), (1, 2), "lanczos")
+        tensor([[[ 68, 153]]], dtype=torch.uint8)
+    """
     return resize_by(_tensor.resize_in_whole_numbers, inpt, size, interpolation, max_size, antialias)
 
 

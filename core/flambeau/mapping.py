@@ -28,6 +28,8 @@ def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | No
     """
     if not isinstance(filename, str):
         raise TypeError(f"argument 1 must be str, not {type(filename).__name__}")
+    if not nbytes:
+        return None
     mode = "read-write" if shared else "read-only"
     try:
         descriptor = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
@@ -41,8 +43,6 @@ def map_file(filename: str, shared: bool | None, nbytes: int) -> MappedFile | No
             raise RuntimeError(f"file <{filename}> size <{given}> is smaller than the required mapping size <{nbytes}>")
         if given < nbytes:
             os.ftruncate(descriptor, nbytes)
-        if not nbytes:
-            return None
         mapped = MappedFile(descriptor, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
     finally:
         os.close(descriptor)

@@ -157,8 +157,7 @@ class _Memory:
         return TypedStorage(wrap_storage=self._elements().to(dtype, copy=True).untyped_storage(), dtype=dtype)
 
     def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist())
-        return f"{lines}[{self._title()}]"
+        return " " + "\n ".join(map(str, self.tolist())) + f"\n[{self._title()}]"
 
     def _title(self) -> str:
         raise NotImplementedError

@@ -95,9 +95,9 @@ def test_the_launcher_affects_nothing_else(folder):
 
 def test_install_as_torch(folder):
     folder(FAKE_TORCH)
-    code = "import flambeau; {}flambeau.install_as_torch(); import torch.version; print(torch is flambeau)"
-    assert run("-c", code.format("")).stdout == "True\n"
-    assert run("-c", code.format("flambeau.install_as_torch();")).stdout == "True\n"
+    code = "import flambeau; {}flambeau.install_as_torch(); import torch.version; print(torch is flambeau, torch.Tensor)"
+    assert run("-c", code.format("")).stdout == "True <class 'torch.Tensor'>\n"
+    assert run("-c", code.format("flambeau.install_as_torch();")).stdout == "True <class 'torch.Tensor'>\n"
 
 
 def test_install_as_torch_refuses_once_pytorch_is_imported(folder):

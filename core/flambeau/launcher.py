@@ -14,6 +14,7 @@ from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
 from . import version
+from ._tensor import Tensor
 from .aliases import alias
 
 __all__ = ["install_as_torch", "main"]
@@ -51,6 +52,7 @@ def install_as_torch() -> None:
     """
     alias("torch", "flambeau")
     alias("torchvision", "flambeau_vision")
+    Tensor.__module__ = "torch"  # by which libraries that compute on anybody's arrays know whose these are
     _install_in_children()
 
 

@@ -63,3 +63,20 @@ def test_sparse_adam_takes_real_parameters():
     params = [torch.ones(2), torch.ones(2, dtype=torch.complex64)]
     with pytest.raises(ValueError, match=r"Complex params at indices \[\[0, 1\]\]"):
         optim.SparseAdam(params)
+
+
+def test_a_wrapper_can_have_its_steps_hooked():
+    class Wrapper(optim.Optimizer):
+        """An optimizer around another, which is never initialized itself."""
+
+        def __init__(self, inner):
+            self.inner = inner
+            self._patch_step_function()
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    seen = []
+    wrapper = Wrapper(optim.SGD([torch.nn.Parameter(torch.ones(1))]))
+    wrapper.register_step_post_hook(lambda optimizer, args, kwargs: seen.append(optimizer))
+    assert wrapper.step(lambda: 7) == 7 and seen == [wrapper]

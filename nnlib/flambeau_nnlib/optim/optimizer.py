@@ -100,7 +100,7 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._allow_hooks()
+        self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
@@ -116,7 +116,7 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def _allow_hooks(self) -> None:
+    def _patch_step_function(self) -> None:
         """Wrap the class's `step`, and make the tables: here, as a wrapper of an optimizer may never call `__init__`."""
         cls = type(self)
         if not hasattr(cls.step, "hooked"):
@@ -131,7 +131,7 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what `__getstate__` or a checkpoint gave."""
         self.__dict__.update(state)
-        self._allow_hooks()
+        self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:

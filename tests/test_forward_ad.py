@@ -291,6 +291,8 @@ def test_functions():
 def test_a_deviation_of_zero():
     with fw.dual_level():
         assert both(fw.make_dual(torch.ones(3), torch.arange(3.0)).std()) == (0, 0)
+        for p in (1.5, 2, 3):
+            assert both(fw.make_dual(torch.zeros(3), torch.arange(3.0)).norm(p)) == (0, 0)
 
 
 def test_modules():

@@ -363,8 +363,14 @@ def std(
     return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
 
 
+def _one_over(F: Any, x: Any) -> Any:
+    """``1 / x``; where ``x`` is 0, 0 with a slope of 0."""
+    zero = x == 0
+    return F.masked(1 / (x + F.masked(F.ones_of(x), zero)), ~zero)
+
+
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
-    return _variance_grad(F, F.masked(g / (out * 2), out != 0), input, input_shape, dim, correction, keepdim)
+    return _variance_grad(F, g * 0.5 * _one_over(F, out), input, input_shape, dim, correction, keepdim)
 
 
 _std = op(
@@ -505,7 +511,7 @@ def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float,
     if p < 1:
         return g * F.sgn(input) * F.masked(F.pow_scalar(size, p - 1), size != 0) * F.pow_scalar(whole, 1 - p)
     slope = F.sgn(input) * F.pow_scalar(size, p - 1) if p < 2 else input * F.pow_scalar(size, p - 2)
-    return slope * F.masked(g / F.pow_scalar(whole, p - 1), whole != 0)
+    return g * slope * _one_over(F, F.pow_scalar(whole, p - 1))
 
 
 _vector_norm = op(

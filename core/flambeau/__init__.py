@@ -18,7 +18,7 @@ from ._tensor import Tensor
 from ._utils import _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .autograd import forward_ad as _forward_ad
-from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .devices import device, get_default_device, set_default_device
 from .dispatch import broadcast_shapes
 from .dtypes import (
@@ -65,7 +65,8 @@ __all__ = [
     "dtype", "e", "enable_grad", "finfo", "float", "float16", "float32", "float64", "get_default_device",
     "get_default_dtype", "get_rng_state", "half", "iinfo", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
     "int32", "int64", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    "long", "manual_seed", "nan", "newaxis", "no_grad", "pi", "promote_types", "seed", "set_default_device",
+    "long", "manual_seed", "nan", "newaxis", "no_grad", "pi", "promote_types", "seed", "set_anomaly_enabled",
+    "set_default_device",
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
@@ -121,15 +122,20 @@ if _TYPE_CHECKING:
     __all__ += ["amp", "distributions", "hub", "legacy", "multiprocessing", "nn", "optim", "save", "to_dlpack", "vmap"]
 
 # Names that live in one of those packages, or in a part of the core that few programs need.
+_PARTS = {
+    "amp.autocast_mode": """
+        clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+        is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+        set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
+    "nn.compiled": """
+        affine_grid_generator cosine_embedding_loss grid_sampler grid_sampler_2d grid_sampler_3d hinge_embedding_loss kl_div
+        margin_ranking_loss poisson_nll_loss triplet_margin_loss""",
+    "nn.recurrence": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
+}
 _LATE = {
+    **{_name: _part for _part, _names in _PARTS.items() for _name in _names.split()},
     "autocast": "amp",
     "GradScaler": "amp",
-    "get_autocast_dtype": "amp.autocast_mode",
-    "is_autocast_cache_enabled": "amp.autocast_mode",
-    "is_autocast_enabled": "amp.autocast_mode",
-    "set_autocast_cache_enabled": "amp.autocast_mode",
-    "set_autocast_dtype": "amp.autocast_mode",
-    "set_autocast_enabled": "amp.autocast_mode",
     "load": "serialization",
     "save": "serialization",
     "vmap": "func",

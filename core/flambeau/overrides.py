@@ -566,7 +566,7 @@ def _overridable_names() -> dict[Any, str]:
     for space, namespace in _namespaces():
         for name in getattr(namespace, "__all__", None) or FACES:
             function = getattr(namespace, name, None)
-            if isinstance(function, FunctionType) and (namespace is not torch or name in torch.op.PUBLIC):  # no settings
+            if isinstance(function, FunctionType) and (namespace is not torch or name in torch.op.PUBLIC or function in _BODIES):
                 found.setdefault(function, f"{space}.{name}")
     for name, attribute in vars(torch.Tensor).items():
         if name in _NOT_OFFERED:

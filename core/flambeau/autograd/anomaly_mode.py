@@ -12,9 +12,13 @@ from .saved import anomaly
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled", "set_detect_anomaly"]
 
 
-def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Turn anomaly mode on or off."""
-    anomaly.update(enabled=bool(mode), check_nan=bool(check_nan))
+    for position, (name, value) in enumerate((("enabled", enabled), ("check_nan", check_nan)), 1):
+        if type(value) is not bool:
+            raise TypeError(f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not "
+                            f"{type(value).__name__}")  # fmt: skip
+    anomaly.update(enabled=enabled, check_nan=check_nan)
 
 
 def is_anomaly_enabled() -> bool:

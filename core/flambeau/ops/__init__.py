@@ -33,6 +33,7 @@ from . import (  # noqa: F401
     matrix,
     memory,
     miscellany,
+    neural,
     normal,
     normalization,
     padding,

@@ -22,7 +22,7 @@ from ..op import composite, op
 from ..settings import warn_once
 from .padding import constant_pad
 
-__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolve"]
 
 Sizes = Sequence[int]
 
@@ -364,6 +364,16 @@ def _transpose(
                            f"{list(size)}. Output size is too small")  # fmt: skip
     made = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
     return made if batched else made.squeeze(0)
+
+
+def convolve(
+    n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    """A convolution of ``n`` dimensions, or its transpose."""
+    if transposed:
+        return _transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _convolve(n, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(method=False)

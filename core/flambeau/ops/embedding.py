@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from .._tensor import Tensor
-from ..arguments import as_float
+from ..arguments import as_float, as_int
 from ..autograd.grad_mode import no_grad
 from ..autograd.unfolding import gathered
 from ..batching.loops import one_by_one
@@ -140,7 +140,7 @@ def _bags(
     weight: Tensor, indices: Tensor, offsets: Tensor, mode: str, per_sample_weights: Tensor | None, last_offset: bool,
     padding_idx: int | None, scale_grad_by_freq: bool,
 ) -> Tensor:  # fmt: skip
-    bags, count = _bag_numbers(offsets, indices.shape[0], last_offset)
+    bags, count = bag_numbers(offsets, indices.shape[0], last_offset)
     if padding_idx is not None:
         bags = bags.masked_fill(indices == padding_idx, count)
     rows = _rows(weight, indices, scale_grad_by_freq)
@@ -167,6 +167,16 @@ def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
         raise
 
 
+def padding_row(padding_idx: int | None, rows: int) -> int | None:
+    """The row that counts nothing, counted from 0."""
+    if padding_idx is None:
+        return None
+    row = as_int("embedding_bag", "padding_idx", padding_idx)
+    if not -rows <= row < rows:
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {row}")
+    return row % rows
+
+
 def check_offsets(offsets: Tensor, length: int) -> None:
     """RuntimeError where the first bag does not start at 0, or the last one behind the end."""
     first, last = offsets[0], offsets[-1]
@@ -179,7 +189,7 @@ def check_offsets(offsets: Tensor, length: int) -> None:
         raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {end}")
 
 
-def _bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
+def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
     """For each index the number of its bag, and how many bags there are; that number means that it is in no bag."""
     numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
     return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets

@@ -214,7 +214,7 @@ _bce = op(
 )  # fmt: skip
 _bce_with_logits = op(
     "binary_cross_entropy_with_logits", _logits_forward, promote="accumulate", takes="floating",
-    public=False, method=False, out=False,
+    public=False, method=False, out=False, face=False,
     input=lambda F, g, input, target, weight, pos_weight, reduction: _logits_input(
         F, g, input, target, weight, pos_weight, reduction),
     target=lambda F, g, input, target, weight, pos_weight, reduction: _logits_target(

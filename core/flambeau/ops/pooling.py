@@ -10,7 +10,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd.engine import kind_of_edge, shape_of
-from ..autograd.unfolding import become, step
+from ..autograd.unfolding import become, gathered, step
 from ..dispatch import require_flags, whole_numbers
 from ..inplace import with_out
 from ..op import composite, op
@@ -224,7 +224,8 @@ def max_pool(
     input, batched = _with_batch(f"max_pool{n}d", n, input)
     geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
     made = _max_pool[n](input, *geometry)
-    made = made if batched else made.squeeze(0)
+    if not batched:
+        made = made.squeeze(0) if n == 1 else gathered(made.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
     if not return_indices:
         return made
     indices = _max_pool_indices(input, *geometry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +11,13 @@ from .._tensor import Tensor, attach
 from ..arguments import Number
 from ..autograd.node import shown_as
 from ..autograd.unfolding import gathered
+from ..creation import arange
 from ..declared import as_method
 from ..dispatch import require_dtype
-from ..op import composite, op
+from ..op import PUBLIC, composite, op
 from ..settings import warn_once
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
+from .sorting import searchsorted
 from .standard import look, overwrite
 from .views import diagonal, wrap_dim
 
@@ -319,6 +322,95 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     spread = index.reshape(shape).expand_as(source)
     return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)
 
+
+# --- segments -----------------------------------------------------------------------------------------------------
+
+_OF_NOTHING = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
+_SEGMENT_REDUCTIONS = {"max": "amax", "min": "amin", **{each: each for each in _OF_NOTHING}}
+
+
+def segment_reduce(
+    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
+    axis: int = 0, unsafe: bool = False, initial: Number | None = None,
+) -> Tensor:  # fmt: skip
+    """The "sum", "mean", "prod", "max" or "min" of each segment of ``axis``, beginning with ``initial``.
+
+    Segments are consecutive, of these ``lengths``, or begin and end at consecutive ``offsets``: tensors whose last dimension is
+    that of the segments, after all dimensions before ``axis``.
+
+    Args:
+        data: floating-point numbers.
+        reduce: how to combine a segment.
+        lengths, offsets: one of the two.
+        indices: is refused, as in PyTorch.
+        axis: the dimension that the segments divide.
+        unsafe: whether lengths need not add up to that of ``axis``.
+        initial: what an empty segment gives, by default the neutral element (NaN for the mean).
+
+    >>> import flambeau as torch
+    >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
+    tensor([3., 3.])
+    """
+    if reduce not in _SEGMENT_REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    require_dtype("_segment_reduce_cpu", data, "floating")
+    axis, how = wrap_dim(axis, data.ndim), _SEGMENT_REDUCTIONS[reduce]
+    bounds = _segment_bounds(data, lengths, offsets, axis, unsafe)
+    count, size = bounds.shape[-1] - 1, data.shape[axis]
+    places = arange(size, device=data.device).expand(*data.shape[:axis], size).contiguous()
+    segments = searchsorted(bounds, places, right=True) - 1
+    outside = (segments < 0) | (segments >= count)
+    segments = segments.masked_fill(outside, count).reshape(*data.shape[: axis + 1], *[1] * (data.ndim - axis - 1))
+    made = _reduced_segments(data, how, segments.expand(data.shape), axis, count, initial)
+    if how == "mean":
+        sizes = bounds.diff().reshape(*bounds.shape[:-1], count, *[1] * (data.ndim - axis - 1))
+        empty = _OF_NOTHING["mean"] if initial is None else initial
+        made = (made / sizes.clamp_min(1)).masked_fill(sizes == 0, empty)
+    return gathered(made, "SegmentReduceBackward0", (data,))
+
+
+def _reduced_segments(data: Tensor, how: str, segments: Tensor, axis: int, count: int, initial: Any) -> Tensor:
+    """What the segments come to, with sums for means; ``segments`` has the number of its segment for each element."""
+    shape = (*data.shape[:axis], count + 1, *data.shape[axis + 1 :])  # the last is for elements that are in no segment
+    if how in ("amax", "amin"):  # where the limit is reached, all of the gradient is the data's
+        made = data.new_full(shape, _OF_NOTHING[how]).scatter_reduce(axis, segments, data, how).narrow(axis, 0, count)
+        if initial is None:
+            return made
+        beyond = made < initial if how == "amax" else made > initial
+        return made.masked_fill(beyond, initial)
+    start = initial or 0.0 if how == "mean" else _OF_NOTHING[how] if initial is None else initial
+    by = "prod" if how == "prod" else "sum"
+    return data.new_full(shape, start).scatter_reduce(axis, segments, data, by).narrow(axis, 0, count)
+
+
+def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
+    """Where segments begin and end, as offsets."""
+    given, name = (offsets, "offsets") if lengths is None else (lengths, "lengths")
+    if given is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    if given.dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{given.dtype.legacy_name}'")
+    if given.ndim - 1 != axis:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
+    if given.shape[:-1] != data.shape[:axis]:
+        raise RuntimeError(f"segment_reduce(): Expected {name} to have the sizes of data before axis, but got "
+                           f"{list(given.shape)} for {list(data.shape)}")  # fmt: skip
+    sizes = given.diff() if lengths is None else given
+    if sizes.numel() and sizes._kind.backend.extremes(sizes._array)[0] < 0:
+        raise RuntimeError("lengths contains negative value!" if lengths is not None else
+                           "segment_reduce(): Expected offsets in ascending order.")  # fmt: skip
+    if lengths is None:
+        return given.contiguous()
+    total = sizes.sum(-1)
+    if not unsafe and total.numel() and total._kind.backend.extremes(total._array) != (data.shape[axis],) * 2:
+        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                           "!unsafe.")  # fmt: skip
+    return PUBLIC["cat"]([sizes.new_zeros(*sizes.shape[:-1], 1), sizes.cumsum(-1, dtype=sizes.dtype)], -1)  # type: ignore[no-any-return]  # a table of all functions
+
+
+PUBLIC["segment_reduce"] = segment_reduce
 
 # --- as if flattened ----------------------------------------------------------------------------------------------
 

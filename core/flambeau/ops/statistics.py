@@ -10,7 +10,7 @@ from .._tensor import Tensor
 from ..arguments import Dims, Number, as_python
 from ..batching.loops import one_by_one
 from ..dispatch import require_dtype, require_tensors
-from ..op import composite, op
+from ..op import PUBLIC, composite, op
 from ..return_types import make
 from ..scalars import converted
 from .blocks import unravel_index
@@ -362,6 +362,44 @@ def norm(
         None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     )
     return _vector_norm(input, order, dims, keepdim)
+
+
+@composite(method=False, out=True, grad_fn="NormBackward1")
+def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """The 2-norm over ``dim``: one dimension, two, or all if there are none in it.
+
+    >>> import flambeau as torch
+    >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
+    dims = (dim,) if not isinstance(dim, (tuple, list)) else tuple(dim)
+    if len(dims) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
+    return norm(input, 2, dims or None, keepdim)
+
+
+def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The sum of the singular values of the matrices in the last two dimensions, or in ``dim``.
+
+    Args:
+        input: the matrices.
+        args, kwargs: ``keepdim``, or ``dim`` and ``keepdim``.
+        out: where the result is written.
+
+    >>> import flambeau as torch
+    >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
+    tensor(3.)
+    """
+    from ..linalg import matrix_norm
+
+    given = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
+    if len(given) < len(args) + len(kwargs) or given.keys() - {"dim", "keepdim"}:
+        raise TypeError("nuclear_norm() received an invalid combination of arguments: dim and keepdim are expected")
+    dim = given.get("dim", (-2, -1))
+    return matrix_norm(input, "nuc", dim if isinstance(dim, (tuple, list)) else (dim, dim), given.get("keepdim", False), out=out)
+
+
+PUBLIC["nuclear_norm"] = nuclear_norm
 
 
 @composite(grad_fn="DistBackward0")

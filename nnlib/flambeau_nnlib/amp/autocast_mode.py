@@ -19,13 +19,19 @@ __all__ = [
     "clear_autocast_cache",
     "custom_bwd",
     "custom_fwd",
+    "get_autocast_cpu_dtype",
     "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "is_autocast_available",
     "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
     "is_autocast_enabled",
     "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
     "set_autocast_dtype",
     "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
 ]
 
 SUPPORTED_DTYPES = (torch.bfloat16, torch.float16)
@@ -60,9 +66,12 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return _state.enabled.get(device_type, False)
 
 
-def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Turn casting on or off for a type of device. Takes effect inside a region of :class:`autocast`."""
-    _state.enabled[device_type] = enabled
+def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
+    """Turn casting on or off for a type of device, by default CUDA. Takes effect inside a region of :class:`autocast`."""
+    place, value = ("cuda", device_type) if enabled is None else (device_type, enabled)
+    if not isinstance(value, bool):
+        raise TypeError(f"enabled must be a bool (got {type(value).__name__})")
+    _state.enabled[str(place)] = value
 
 
 def get_autocast_dtype(device_type: str) -> torch.dtype:
@@ -76,6 +85,8 @@ def get_autocast_dtype(device_type: str) -> torch.dtype:
 
 def set_autocast_dtype(device_type: str, dtype: torch.dtype) -> None:
     """Set the dtype that matrix products are cast to."""
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype must be a torch.dtype (got {type(dtype).__name__})")
     _state.dtypes[device_type] = dtype
 
 
@@ -92,6 +103,29 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 def clear_autocast_cache() -> None:
     """Forget the cast parameters, as the end of the outermost region does."""
     _state.cache.clear()
+
+
+def _deprecated(name: str, device_type: str, current: Callable[..., Any], given: str = "") -> Callable[..., Any]:
+    """A function for one type of device: ``current``, which takes any."""
+    better = f"torch.{current.__name__}('{device_type}'{', ' * bool(given)}{given})"
+
+    def function(*args: Any) -> Any:
+        if len(args) != bool(given):
+            raise TypeError(f"torch.{name}() takes {int(bool(given))} positional arguments but {len(args)} were given")
+        warnings.warn(f"torch.{name}({given}) is deprecated. Please use {better} instead.", DeprecationWarning, stacklevel=2)
+        return current(device_type, *args)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``{better}``.  Deprecated."
+    return function
+
+
+is_autocast_cpu_enabled = _deprecated("is_autocast_cpu_enabled", "cpu", is_autocast_enabled)
+set_autocast_cpu_enabled = _deprecated("set_autocast_cpu_enabled", "cpu", set_autocast_enabled, "enabled")
+get_autocast_cpu_dtype = _deprecated("get_autocast_cpu_dtype", "cpu", get_autocast_dtype)
+set_autocast_cpu_dtype = _deprecated("set_autocast_cpu_dtype", "cpu", set_autocast_dtype, "dtype")
+get_autocast_gpu_dtype = _deprecated("get_autocast_gpu_dtype", "cuda", get_autocast_dtype)
+set_autocast_gpu_dtype = _deprecated("set_autocast_gpu_dtype", "cuda", set_autocast_dtype, "dtype")
 
 
 class autocast:

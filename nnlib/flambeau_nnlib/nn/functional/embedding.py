@@ -110,12 +110,7 @@ def embedding_bag(
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
                                   f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")  # fmt: skip
     input, offsets, per_sample_weights = _flat_bags(input, offsets, per_sample_weights, include_last_offset)
-    rows = weight.size(0)
-    padding_idx = None if padding_idx is None else as_int("embedding_bag", "padding_idx", padding_idx)
-    if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got "
-                           f"{padding_idx}")  # fmt: skip
-    padding = None if padding_idx is None else padding_idx % rows
+    padding = ops.padding_row(padding_idx, weight.size(0))
     if max_norm is not None:
         ops.embedding_renorm_(weight, input, max_norm, norm_type)
     return ops.embedding_bag(

@@ -281,7 +281,11 @@ def kl_div(
             "'batchmean' in the next major release.",
             stacklevel=2,
         )
-    reduction = how_reduced(reduction, size_average, reduce)
+    return divergence(input, target, how_reduced(reduction, size_average, reduce), log_target)
+
+
+def divergence(input: Tensor, target: Tensor, reduction: str, log_target: bool) -> Tensor:
+    """The Kullback-Leibler divergence, in the one spelling of a reduction that there is today."""
     for each in (input, target):
         if not each.is_floating_point():
             raise RuntimeError(f"kl_div: {'Complex' if each.is_complex() else 'Integral'} inputs not supported.")

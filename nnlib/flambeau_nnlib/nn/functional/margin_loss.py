@@ -168,6 +168,13 @@ def triplet_margin_loss(
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     margin = as_float("triplet_margin_loss", "margin", margin)
+    return triplet(anchor, positive, negative, margin, p, eps, swap, reduction)
+
+
+def triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool, reduction: str
+) -> Tensor:
+    """The triplet loss with a margin of any sign."""
     _check_triplet(anchor, positive, negative)
     return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
 

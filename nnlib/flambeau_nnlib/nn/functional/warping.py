@@ -63,8 +63,13 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
                          f"{theta.shape}.")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
-    space = list(size[2:])
-    axes = [_axis(length, bool(align_corners), theta) for length in space]
+    return points_of(theta, size, bool(align_corners))
+
+
+def points_of(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """The points that affine maps give to the pixels of images of ``size``."""
+    n, space = len(size) - 2, list(size[2:])
+    axes = [_axis(length, align_corners, theta) for length in space]
     columns = [axis.reshape([-1 if i == dim else 1 for i in range(n)]).expand(space) for dim, axis in enumerate(axes)]
     points = torch.stack([*reversed(columns), torch.ones_like(columns[0])], -1).reshape(-1, n + 1)
     return gathered((points @ theta.transpose(1, 2)).reshape(size[0], *space, n), "AffineGridGeneratorBackward0", (theta,))
@@ -117,9 +122,14 @@ def grid_sample(
         warnings.warn(_CHANGED, stacklevel=2)
     else:
         require_flags("grid_sampler", align_corners=align_corners)
+    return sampled(input, grid, mode, padding_mode, bool(align_corners))
+
+
+def sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
+    """Images sampled at the points of ``grid``, once the words are known to be right."""
     _check_grid(input, grid, mode)
     require_dtype(f"grid_sampler_{input.dim() - 2}d_cpu", input, "floating")
-    made = _sample(input, grid, mode, padding_mode, bool(align_corners))
+    made = _sample(input, grid, mode, padding_mode, align_corners)
     return gathered(made, f"GridSampler{input.dim() - 2}DBackward0", (input, grid))
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import flambeau as torch
 from flambeau import Tensor
 
-from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ..recurrence import GATES, State, rnn_layers
 from ..utils.rnn import PackedSequence
 from .module import Module
 from .rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from .rnn_steps import GATES, State, rnn_layer
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -200,20 +199,9 @@ class RNNBase(Module):
 
     def _run_layers(self, input: Tensor, state: State, batch_sizes: list[int] | None) -> tuple[Tensor, State]:
         """All layers: `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`."""
-        finals = []
-        for layer in range(self.num_layers):
-            outputs = []
-            for direction in range(self._num_directions):
-                index = len(finals)
-                initial = tuple(part[index] for part in state)
-                weights = self._weights(index)
-                output, final = rnn_layer(self.mode, input, initial, weights, batch_sizes, reverse=direction == 1)
-                outputs.append(output)
-                finals.append(final)
-            input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
-            if self.dropout and layer < self.num_layers - 1:
-                input = F.dropout(input, self.dropout, self.training)
-        return input, tuple(torch.stack(parts) for parts in zip(*finals, strict=True))
+        weights = [self._weights(index) for index in range(self.num_layers * self._num_directions)]
+        dropout = self.dropout if self.training else 0.0
+        return rnn_layers(self.mode, input, state, weights, self._num_directions, dropout, batch_sizes)
 
     def _weights(self, index: int) -> list[Tensor | None]:
         """weight_ih, weight_hh, bias_ih, bias_hh and weight_hr of a layer and direction, or None where it has none."""

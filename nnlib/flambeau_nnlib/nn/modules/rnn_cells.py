@@ -6,21 +6,13 @@ import math
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.autograd.node import shown_as
 
 from .. import init
 from ..parameter import Parameter
+from ..recurrence import State, check_step, rnn_step
 from .module import Module
-from .rnn_steps import State, input_gates, rnn_run
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
-
-_NODES = {  # what PyTorch shows to have made the states of a cell
-    "RNN_TANH": ("TanhBackward0",),
-    "RNN_RELU": ("ReluBackward0",),
-    "LSTM": ("MulBackward0", "AddBackward0"),
-    "GRU": ("AddBackward0",),
-}
 
 
 class RNNCellBase(Module):
@@ -91,21 +83,11 @@ class RNNCellBase(Module):
             state = (zeros,) * len(state_names)
         self._check_sizes(input, state)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        gates = input_gates(mode, input, weights)
-        _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
-        state = tuple(shown_as(part, name) for part, name in zip(state, _NODES[mode], strict=True))
+        state = rnn_step(mode, input, state, weights)
         return state if is_batched else tuple(part.squeeze(0) for part in state)
 
     def _check_sizes(self, input: Tensor, state: State) -> None:
-        if input.size(1) != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
-        for number, part in enumerate(state):
-            if part.size(0) != input.size(0):
-                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{number} batch size {part.size(0)}")
-            if part.size(1) != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: got {part.size(1)}, expected {self.hidden_size}"
-                )
+        check_step(input, state, self.input_size, self.hidden_size)
 
 
 class RNNCell(RNNCellBase):

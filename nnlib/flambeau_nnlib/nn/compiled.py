@@ -1,0 +1,119 @@
+"""The functions behind those of `nn.functional` that `torch` itself has; modes and reductions are numbers here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau import Tensor
+from flambeau.arguments import as_float, as_int
+from flambeau.dispatch import require_flags
+from flambeau.ops.neural import reduction_of
+from flambeau.overrides import open_to_overrides
+
+from .functional import loss, margin_loss, warping
+
+__all__ = [
+    "affine_grid_generator", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
+    "hinge_embedding_loss", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+]  # fmt: skip
+
+# --- losses: reduction 0 gives all of them, 1 the mean, 2 the sum ---------------------------------------------------
+
+
+def _reduction(name: str, number: int) -> str:
+    return reduction_of(as_int(name, "reduction", number))
+
+
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+    """The Kullback-Leibler divergence of `target` from the log-probabilities `input`."""
+    return loss.divergence(input, target, _reduction("kl_div", reduction), log_target)
+
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """Minus the log-likelihood of Poisson counts, whose rate (or its logarithm) is `input`.
+
+    >>> import flambeau as torch
+    >>> torch.poisson_nll_loss(torch.zeros(1), torch.ones(1), True, False, 1e-8, 2)
+    tensor(1.)
+    """
+    return loss.poisson_nll_loss(
+        input, target, log_input, full, eps=eps, reduction=_reduction("poisson_nll_loss", reduction))
+
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+    """`x` where the target is 1, `max(0, margin - x)` where it is -1."""
+    return margin_loss.hinge_embedding_loss(input, target, margin, reduction=_reduction("hinge_embedding_loss", reduction))
+
+
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+    """`max(0, -target * (input1 - input2) + margin)`."""
+    return margin_loss.margin_ranking_loss(
+        input1, input2, target, margin, reduction=_reduction("margin_ranking_loss", reduction))
+
+
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+    """`1 - cos` of two vectors where the target is 1, `max(0, cos - margin)` where it is -1."""
+    return margin_loss.cosine_embedding_loss(
+        input1, input2, target, margin, reduction=_reduction("cosine_embedding_loss", reduction))
+
+
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
+    swap: bool = False, reduction: int = 0,
+) -> Tensor:  # fmt: skip
+    """`max(0, margin + |anchor - positive| - |anchor - negative|)`, of vectors along the last dimension."""
+    require_flags("triplet_margin_loss", swap=swap)
+    word, margin = _reduction("triplet_margin_loss", reduction), as_float("triplet_margin_loss", "margin", margin)
+    return margin_loss.triplet(anchor, positive, negative, margin, p, eps, swap, word)
+
+
+# --- grids ----------------------------------------------------------------------------------------------------------
+
+_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+
+
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """The points that affine maps `theta` give to the pixels of images of `size`, for :func:`grid_sampler`."""
+    require_flags("affine_grid_generator", align_corners=align_corners)
+    if len(size) not in (4, 5):
+        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    return warping.points_of(theta, size, align_corners)
+
+
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """Images or volumes sampled at the points of `grid`; see :func:`torch.nn.functional.grid_sample`.
+
+    `interpolation_mode`: 0 for linear, 1 for nearest, 2 for cubic.  `padding_mode`, what is outside: 0 for zeros, 1 for the
+    nearest edge, 2 for reflection.
+    """
+    require_flags("grid_sampler", align_corners=align_corners)
+    mode, padding = _word("interpolation_mode", _MODES, interpolation_mode), _word("padding_mode", _PADDINGS, padding_mode)
+    return warping.sampled(input, grid, mode, padding, align_corners)
+
+
+def _word(name: str, words: Sequence[str], number: int) -> str:
+    place = as_int("grid_sampler", name, number)
+    if not 0 <= place < len(words):
+        raise RuntimeError(f"grid_sampler(): expected {name} to be one of 0, 1 and 2, but got {place}")
+    return words[place]
+
+
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """:func:`grid_sampler` for images `(N, C, H, W)` and grids `(N, H', W', 2)`."""
+    _check_dims(4, input, grid)
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """:func:`grid_sampler` for volumes `(N, C, D, H, W)` and grids `(N, D', H', W', 3)`."""
+    _check_dims(5, input, grid)
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _check_dims(count: int, input: Tensor, grid: Tensor) -> None:
+    if input.dim() != count or grid.dim() != count:
+        raise RuntimeError(f"grid_sampler(): expected {count}D input and grid with same number of dimensions, but got input with "
+                           f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}")  # fmt: skip
+
+
+open_to_overrides(globals(), __all__)

@@ -1,0 +1,320 @@
+"""Recurrence: layers run over sequences, cells by a step, and the functions that `torch` itself has for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+import flambeau as torch
+from flambeau import Tensor
+from flambeau.arguments import as_float, as_int
+from flambeau.autograd.node import shown_as
+from flambeau.dispatch import require_flags
+from flambeau.ops.recurrent import elman_layer, gru_layer, lstm_layer
+from flambeau.overrides import open_to_overrides
+
+from . import functional as F
+
+__all__ = ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"]
+
+State = tuple[Tensor, ...]
+
+
+def projected_lstm_step(gates: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+    """c = f * c + i * g and h = P (o * tanh(c))."""
+    h, c = state
+    i, f, g, o = torch.addmm(gates, h, weights[1].t()).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return (o.sigmoid() * c.tanh()) @ weights[4].t(), c
+
+
+GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+def input_gates(mode: str, input: Tensor, weights: Sequence[Tensor | None]) -> Tensor:
+    """What the input adds to the gates, for all steps at once; both biases too, but the GRU's reset acts on one."""
+    _, _, bias_ih, bias_hh, _ = weights
+    if mode != "GRU" and bias_hh is not None:
+        bias_ih = bias_hh if bias_ih is None else bias_ih + bias_hh
+    return F.linear(input, weights[0], bias_ih)
+
+
+def rnn_layer(
+    mode: str,
+    input: Tensor,
+    state: State,
+    weights: Sequence[Tensor | None],
+    batch_sizes: Sequence[int] | None = None,
+    reverse: bool = False,
+) -> tuple[Tensor, State]:
+    """One layer in one direction: the output of every step, and the final state.
+
+    `input` is `(T, B, features)`, or packed `(sum(batch_sizes), features)`; `state` holds `(B, size)` tensors;
+    `weights` are weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, those that the layer lacks being None.
+    """
+    gates = input_gates(mode, input, weights)
+    if batch_sizes is None:
+        return rnn_run(mode, gates, state, weights, reverse)
+    runs = split_runs(gates, batch_sizes)
+    if reverse:
+        runs.reverse()
+    outputs, initial, finished = [], state, []
+    state = tuple(part[: runs[0].size(1)] for part in initial)
+    for gates in runs:
+        before, batch = len(state[0]), gates.size(1)
+        if batch < before:  # some sequences have ended
+            finished.append(tuple(part[batch:] for part in state))
+            state = tuple(part[:batch] for part in state)
+        elif batch > before:  # backwards, some sequences begin
+            new = tuple(part[before:batch] for part in initial)
+            state = tuple(torch.cat(parts) for parts in zip(state, new, strict=True))
+        output, state = rnn_run(mode, gates, state, weights, reverse)
+        outputs.append(output.flatten(0, 1))
+    if reverse:
+        outputs.reverse()
+    if finished:
+        state = tuple(torch.cat(parts) for parts in zip(state, *reversed(finished), strict=True))
+    return torch.cat(outputs), state
+
+
+def split_runs(packed: Tensor, batch_sizes: Sequence[int]) -> list[Tensor]:
+    """Packed steps as runs `(steps, batch, features)` of one batch size each."""
+    runs = [(sum(1 for _ in equal), batch) for batch, equal in groupby(batch_sizes)]
+    parts = packed.split([steps * batch for steps, batch in runs])
+    return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
+
+
+def rnn_run(
+    mode: str, gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool
+) -> tuple[Tensor, State]:
+    """Steps of one batch size: `gates` is `(T, B, features)`, `state` holds `(B, size)` tensors."""
+    last = 0 if reverse else -1
+    if mode == "LSTM" and weights[4] is not None:
+        return projected_lstm_run(gates, state, weights, reverse)
+    if mode == "LSTM":
+        output, cells = lstm_layer(gates, *state, weights[1], reverse)
+        return output, (output[last], cells[last])
+    if mode == "GRU":
+        output = gru_layer(gates, *state, weights[1], weights[3], reverse)
+    else:
+        output = elman_layer(gates, *state, weights[1], mode == "RNN_RELU", reverse)
+    return output, (output[last],)
+
+
+def projected_lstm_run(gates: Tensor, state: State, weights: Sequence[Tensor | None], reverse: bool) -> tuple[Tensor, State]:
+    outputs = []
+    for each in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
+        state = projected_lstm_step(each, state, weights)
+        outputs.append(state[0])
+    if reverse:
+        outputs.reverse()
+    return torch.stack(outputs), state
+
+
+def rnn_layers(
+    mode: str,
+    input: Tensor,
+    state: State,
+    weights: Sequence[Sequence[Tensor | None]],
+    directions: int,
+    dropout: float,
+    batch_sizes: Sequence[int] | None,
+) -> tuple[Tensor, State]:
+    """Layers one on top of the other: the last one's output, and the final states of all.
+
+    `input` is `(T, B, features)` or packed, `state` holds `(layers * directions, B, size)`; `weights` has those of each layer and
+    direction, as `rnn_layer` takes them.
+    """
+    finals: list[State] = []
+    while len(finals) < len(weights):
+        outputs = []
+        for direction in range(directions):
+            index = len(finals)
+            initial = tuple(part[index] for part in state)
+            output, final = rnn_layer(mode, input, initial, weights[index], batch_sizes, reverse=direction == 1)
+            outputs.append(output)
+            finals.append(final)
+        input = outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
+        if dropout and len(finals) < len(weights):
+            input = F.dropout(input, dropout, True)
+    return input, tuple(torch.stack(parts) for parts in zip(*finals, strict=True))
+
+
+_NODES = {  # what PyTorch shows to have made the states of a cell
+    "RNN_TANH": ("TanhBackward0",),
+    "RNN_RELU": ("ReluBackward0",),
+    "LSTM": ("MulBackward0", "AddBackward0"),
+    "GRU": ("AddBackward0",),
+}
+
+
+def rnn_step(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+    """One step of a cell: the state after it."""
+    gates = input_gates(mode, input, weights)
+    _, state = rnn_run(mode, gates.unsqueeze(0), state, weights, reverse=False)
+    return tuple(shown_as(part, name) for part, name in zip(state, _NODES[mode], strict=True))
+
+
+def check_step(input: Tensor, state: State, input_size: int, hidden_size: int) -> None:
+    """Refuse an input or a state that a cell of these sizes cannot take."""
+    if input.size(1) != input_size:
+        raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {input_size}")
+    for number, part in enumerate(state):
+        if part.size(0) != input.size(0):
+            raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{number} batch size {part.size(0)}")
+        if part.size(1) != hidden_size:
+            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {part.size(1)}, expected {hidden_size}")
+
+
+# --- layers, as functions of `torch` ------------------------------------------------------------------------------
+
+_SETTINGS = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional")
+_PADDED, _PACKED = ("input", *_SETTINGS, "batch_first"), ("data", "batch_sizes", *_SETTINGS)
+
+
+def _given(name: str, args: Sequence[Any], kwargs: dict[str, Any], is_packed: bool) -> dict[str, Any]:
+    """The arguments by name, those of a padded input or of a packed one."""
+    names = _PACKED if is_packed or kwargs.keys() & {"data", "batch_sizes"} else _PADDED
+    given = dict(zip(names, args, strict=False)) | kwargs
+    if given.keys() != set(names) or len(args) + len(kwargs) > len(names):
+        raise TypeError(f"{name}() received an invalid combination of arguments - it takes ({', '.join(_PADDED)}) or "
+                        f"({', '.join(_PACKED)})")  # fmt: skip
+    flags = ("has_biases", "train", "bidirectional", "batch_first")
+    require_flags(name, **{each: given[each] for each in flags if each in given})
+    given["num_layers"] = as_int(name, "num_layers", given["num_layers"])
+    given["dropout"] = as_float(name, "dropout", given["dropout"])
+    for each in ("params", "hx") if name == "lstm" else ("params",):
+        if not isinstance(given[each], (tuple, list)):
+            raise TypeError(f"{name}(): argument '{each}' must be tuple of Tensors, not {type(given[each]).__name__}")
+    if name != "lstm" and not isinstance(given["hx"], Tensor):
+        raise TypeError(f"{name}(): argument 'hx' must be Tensor, not {type(given['hx']).__name__}")
+    if given["train"] and given["num_layers"] > 1 and not 0 <= given["dropout"] <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {given['dropout']}")
+    return given
+
+
+def _run(name: str, mode: str, given: dict[str, Any]) -> tuple[Tensor, ...]:
+    state: State = tuple(given["hx"]) if mode == "LSTM" else (given["hx"],)
+    if mode == "LSTM" and len(state) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+    directions, batch_first = 1 + given["bidirectional"], given.get("batch_first", False)
+    weights = _weights(mode, state, given["params"], given["has_biases"], given["num_layers"] * directions)
+    dropout = given["dropout"] if given["train"] else 0.0
+    if "data" in given:
+        sizes = given["batch_sizes"].tolist()
+        _check_state(name, state, len(weights), sizes[0])
+        output, state = rnn_layers(mode, given["data"], state, weights, directions, dropout, sizes)
+        return output, *state
+    input = given["input"].transpose(0, 1) if batch_first else given["input"]
+    if input.dim() != 3:
+        raise RuntimeError(f"{name}(): input must have 3 dimensions, got {input.dim()}")
+    if not input.size(0):
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    _check_state(name, state, len(weights), input.size(1))
+    output, state = rnn_layers(mode, input, state, weights, directions, dropout, None)
+    return output.transpose(0, 1) if batch_first else output, *state
+
+
+def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool, count: int) -> list[list[Tensor | None]]:
+    """The parameters of each layer and direction, as `rnn_layer` takes them."""
+    is_projected = mode == "LSTM" and state[0].size(-1) != state[1].size(-1)
+    each = 2 + 2 * has_biases + is_projected
+    if len(params) % each or len(params) < each * count:
+        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {each}")
+    made = []
+    for first in range(0, each * count, each):
+        own: list[Tensor | None] = list(params[first : first + each])
+        if not has_biases:
+            own[2:2] = [None, None]
+        made.append(own if is_projected else [*own, None])
+    return made
+
+
+def _check_state(name: str, state: State, count: int, batch: int) -> None:
+    for part in state:
+        if part.dim() != 3 or part.size(0) < count or part.size(1) != batch:
+            raise RuntimeError(f"{name}(): Expected hidden size ({count}, {batch}, *), got {list(part.size())}")
+
+
+def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memory: outputs, final hidden states and final cells.
+
+    Args:
+        args, kwargs: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or for packed
+            sequences `(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)`.  `hx` is the
+            first hidden states and cells; `params` are, for each layer and direction, the weights of input and state and
+            their biases.
+    """
+    is_packed = len(args) > 1 and isinstance(args[1], Tensor)
+    return _run("lstm", "LSTM", _given("lstm", args, kwargs, is_packed))  # type: ignore[return-value]  # of three
+
+
+def _of_one_state(name: str, mode: str, what: str) -> Callable[..., tuple[Tensor, Tensor]]:
+    def function(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        is_packed = len(args) > 2 and isinstance(args[2], Tensor)
+        return _run(name, mode, _given(name, args, kwargs, is_packed))  # type: ignore[return-value]  # of two
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{what}: outputs and final hidden states.
+
+    Args:
+        args, kwargs: as those of :func:`lstm`, but `hx` is one tensor.
+    """
+    return function
+
+
+gru = _of_one_state("gru", "GRU", "Layers of gated recurrent units")
+rnn_tanh = _of_one_state("rnn_tanh", "RNN_TANH", "Elman layers with tanh")
+rnn_relu = _of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
+
+
+# --- cells, as functions of `torch` -------------------------------------------------------------------------------
+
+
+def _cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+    w_ih, w_hh, _, _ = weights
+    assert w_ih is not None and w_hh is not None
+    check_step(input, state, w_ih.size(1), w_hh.size(1))
+    return rnn_step(mode, input, state, (*weights, None))
+
+
+def lstm_cell(
+    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """One step of long short-term memory from the state `hx`, a hidden state and a cell, to the next.
+
+    Shapes: input `(N, input_size)`, states `(N, size)`, weights `(4 * size, input_size)` and `(4 * size, size)`.
+    """
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    return _cell("LSTM", input, tuple(hx), (w_ih, w_hh, b_ih, b_hh))  # type: ignore[return-value]  # of two
+
+
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of a gated recurrent unit from the state `hx` to the next.
+
+    Shapes: input `(N, input_size)`, states `(N, size)`, weights `(3 * size, input_size)` and `(3 * size, size)`.
+    """
+    return _cell("GRU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+
+
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of an Elman network with tanh: `tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` for each of the batch."""
+    return _cell("RNN_TANH", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+
+
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of an Elman network with ReLU; see :func:`rnn_tanh_cell`."""
+    return _cell("RNN_RELU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
+
+
+open_to_overrides(globals(), __all__)

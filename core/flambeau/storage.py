@@ -187,6 +187,16 @@ _conversions()
 class TypedStorage(_Memory):
     """Memory as elements of one dtype: what ``tensor.storage()`` gives.
 
+    Args:
+        args: how many elements, uninitialised; or a sequence of them.
+        dtype: of the elements.
+        device: where.
+        wrap_storage: the storage whose memory to take, instead of new memory.
+
+    Raises:
+        RuntimeError: beside ``wrap_storage``, something else than ``dtype`` is given, or no dtype.
+        TypeError: data that is no sequence, or a storage to wrap that is none of bytes.
+
     >>> import flambeau as torch
     >>> torch.zeros(2, 2)[1].storage().size()
     4
@@ -327,6 +337,13 @@ class UntypedStorage(_Memory):
     """Memory as bytes: what ``tensor.untyped_storage()`` gives, the same object for all tensors in that memory.
 
     A slice is a storage in the same memory.
+
+    Args:
+        data: how many bytes, uninitialised; or a sequence of bytes.
+        device: where.
+
+    Raises:
+        RuntimeError: ``data`` is neither, or the sequence holds something else.
 
     >>> import flambeau as torch
     >>> x = torch.zeros(2, dtype=torch.uint8)

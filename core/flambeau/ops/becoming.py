@@ -179,8 +179,6 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     check_writable(self)
-    from ..relocation import reach
-
     backend = self._kind.backend
     flat, offset = backend.root(self._array)
     place = Place(shape, contiguous_strides(shape), offset)
@@ -188,6 +186,8 @@ def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> 
     if missing <= 0 and type(self._array) is backend.array_type:
         self._array = backend.as_strided(flat, *place)
     elif backend.mutable:
+        from ..relocation import reach
+
         del flat  # so that a tensor that is alone in its memory is known to be
         reach(self, place)
     else:

@@ -501,9 +501,8 @@ kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
 
+open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # as PyTorch's are
+
 # What PyTorch calls them inside, which programs that bring initializations of their own import.
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
-
-
-open_to_overrides(globals(), ("constant_", "kaiming_uniform_", "normal_", "uniform_"))  # as PyTorch's are

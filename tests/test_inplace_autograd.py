@@ -399,3 +399,64 @@ def test_mutation_of_saved_tensors():
         y.mul_(3)
         z.sum().backward()
     assert x.grad.tolist() == [8, 8, 8]
+
+
+# --- writes through views of views ---
+
+
+@pytest.mark.parametrize("part", [
+    lambda x: x.view(-1)[::5], lambda x: x.view(2, 6)[0], lambda x: x.view(4, 3).t()[0], lambda x: x.view(3, 2, 2)[:, 0],
+    lambda x: torch.view_as_complex(x.view(3, 2, 2))[0],
+])  # fmt: skip
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_need_not_lie_in_memory_as_what_was_viewed(part, create_graph):
+    x = torch.arange(1.0, 13.0, dtype=torch.float64).reshape(3, 4).requires_grad_()
+    weights = torch.arange(12.0, dtype=torch.float64).reshape(4, 3)
+
+    def function(x):
+        y = x * 1
+        part(y).mul_(3)
+        return (y.t() ** 2 * weights).sum()
+
+    factor = torch.ones(3, 4, dtype=torch.float64)
+    part(factor).mul_(3)
+    (grad,) = torch.autograd.grad(function(x), x, create_graph=create_graph)
+    assert torch.equal(grad, 2 * x * factor**2 * weights.t())
+    assert torch.autograd.gradcheck(function, x) and torch.autograd.gradgradcheck(function, x)
+    assert torch.autograd.gradcheck(function, x, check_forward_ad=True, check_backward_ad=False)
+
+
+OVERLAPPING_PARTS = {
+    "unfold": lambda x: x.unfold(0, 3, 1)[1],
+    "unfold strided": lambda x: x.unfold(0, 3, 1)[::3, 1:],
+    "expand": lambda x: x.expand(2, 6)[1],
+    "expand part": lambda x: x.view(2, 3).expand(4, 2, 3)[2, :, 1:],
+    "broadcast_to": lambda x: torch.broadcast_to(x, (2, 6))[0, 2:4],
+    "as_strided": lambda x: x.as_strided((5, 2), (1, 1))[:, 0],
+}
+
+
+@pytest.mark.parametrize("part", OVERLAPPING_PARTS.values(), ids=OVERLAPPING_PARTS)
+def test_a_part_of_an_overlapping_view_is_written_once(part):
+    written = torch.zeros(6, dtype=torch.float64)
+    part(written).fill_(1)
+    x = torch.arange(1.0, 7.0, dtype=torch.float64, requires_grad=True)
+    y = x * 1
+    part(y).mul_(3)
+    assert torch.equal(y, torch.where(written > 0, 3 * x, x))
+    (grad,) = torch.autograd.grad((y**2).sum(), x)
+    assert torch.equal(grad, torch.where(written > 0, 18 * x, 2 * x))
+
+
+def test_an_overlapping_view_shows_what_was_assigned_to_a_part_of_it():
+    x = torch.arange(1.0, 5.0, requires_grad=True)
+    y = x * 1
+    windows = y.unfold(0, 2, 1)
+    windows[0] = 7.0
+    windows[2, 1:] *= 10
+    assert windows.tolist() == [[7, 7], [7, 3], [3, 40]] and y.tolist() == [7, 7, 3, 40]
+    assert torch.autograd.grad(windows.sum(), x, retain_graph=True)[0].tolist() == [0, 0, 2, 10]
+    rows = (x * 1).expand(2, 4)
+    row = rows[1]
+    row[[0, 2]] = 5.0
+    assert rows.tolist() == [[5, 2, 5, 4]] * 2 and torch.autograd.grad(rows.sum(), x)[0].tolist() == [0, 2, 0, 2]

@@ -102,6 +102,23 @@ def test_class_attributes_come_first():
     assert module.downsample is None and isinstance(module._modules["downsample"], nn.ReLU)
 
 
+def test_a_getattr_of_the_class_is_asked_for_members():
+    class Asked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(2))
+            self.layer = nn.ReLU()
+
+        def __getattr__(self, name):
+            value = super().__getattr__(name)
+            return value * 2 if isinstance(value, torch.Tensor) else (name, value)
+
+    module = Asked()
+    assert module.weight.tolist() == [2, 2] and module.layer[0] == "layer"
+    module.weight = nn.Parameter(torch.zeros(1))
+    assert module.weight.tolist() == [0] and [*module.state_dict()] == ["weight"]
+
+
 def test_buffer_class():
     module = nn.Module()
     module.kept = nn.Buffer(torch.ones(2))

@@ -25,7 +25,9 @@ from .batching.levels import VMAP_WRITES_TO_ALL, levels_of
 from .declared import add_out, declarations, handed_on, offering_method, with_numpy_names
 from .devices import Kind
 
-__all__ = ["assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "rebase", "snapshot", "with_out"]
+__all__ = [
+    "assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "snapshot", "with_out",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -369,6 +371,13 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
 
     assert view._view is not None
     parent, record, params, _ = view._view
+    shown = [view]
+    if _is_part_of_overlapping(view):
+        while parent._view is not None:
+            shown.append(parent)
+            parent = parent._view[0]
+        through = parent.as_strided(view.shape, view.stride(), view.storage_offset())
+        _, record, params, _ = through._view  # type: ignore[misc]  # a view
     before = alias(parent)
     before._node, before._requires_grad = parent._node, parent._requires_grad
     value = alias(view)
@@ -378,7 +387,29 @@ def _rewrite_base(view: Tensor, node: Any) -> None:
         _change_history(parent, put._node)
     else:
         _rewrite_base(parent, put._node)
-    regenerate(view)
+    for each in reversed(shown):
+        regenerate(each)
+
+
+def _is_part_of_overlapping(view: Tensor) -> bool:
+    """Whether what the view is of may show elements of the root several times, of which the view may be one.
+
+    The others change with it, so that the parent's new values are not its old ones but for the view's.
+    """
+    parent = view._view[0]  # type: ignore[index]  # a view
+    return may_overlap(parent) and view._kind.backend.mutable and _root(view)._kind is view._kind
+
+
+def may_overlap(tensor: Tensor) -> bool:
+    """Whether the tensor may show elements of its root several times."""
+    while tensor._view is not None:
+        tensor, record, _, _ = tensor._view
+        if record is not None and record.name in _OVERLAPPING:
+            return True
+    return False
+
+
+_OVERLAPPING = frozenset({"as_strided", "expand", "unfold"})
 
 
 def regenerate(view: Tensor) -> None:

@@ -347,7 +347,7 @@ def index(input: Any, index: Any) -> Any:
 
 @kernel
 def setitem_in_place(input: Any, value: Any, index: Any) -> Any:
-    if input.flags.writeable or not np.may_share_memory(part := input[index], input):
+    if input.flags.writeable or opened(input).flags.writeable or not np.may_share_memory(part := input[index], input):
         input[index] = value
     else:
         opened(part)[...] = value

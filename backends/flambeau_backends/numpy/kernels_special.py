@@ -51,7 +51,7 @@ def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> 
         return OPS[view].forward(np, value)
     if view == "as_strided":  # goes by memory that a copy does not have
         return OPS["view_scatter"].forward(np, input, value, view, params)
-    made = np.array(input)
+    made = np.array(input, order="C")  # of which any view can be had
     shown = KERNELS[view](made, *params) if view in KERNELS else OPS[view].forward(np, made, *params)
     shown[...] = value
     return made

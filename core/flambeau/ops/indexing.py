@@ -318,7 +318,7 @@ def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple
 
 def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
     from ..autograd.grad_mode import is_grad_enabled
-    from ..inplace import assign, check_batch, check_writable, give_history, snapshot
+    from ..inplace import assign, check_batch, check_writable, give_history, may_overlap, snapshot
 
     if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
         given = overrides.relevant((self, index, value))
@@ -345,6 +345,9 @@ def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
         value = value._kind.settle(value).to(kind.device, kind.dtype)
         value = value if type(kind) is Kind else _lifted(value, levels_of(kind))
     value = _fitting(kind, value, self._array, raw)
+    if not advanced and self._view is not None and may_overlap(self):
+        self[index].copy_(value)  # of the rest of it, some may change as well
+        return
     before = snapshot(self)
     if tangents["levels"]:
         assign(self, OPS["setitem"].function(before, value, raw))

@@ -58,9 +58,13 @@ view_scatter = op(
 )  # fmt: skip
 
 
+_ON_ANY_MEMORY = {"view": "reshape", "view_as_complex": "complex_of_pairs"}
+
+
 def seen_of(F: Any, given: Any, view: str, params: tuple[Any, ...]) -> Any:
     """What a view operation shows of a gradient or tangent, which need not lie in memory as what the view was taken of."""
     if view != "as_strided":
-        return (OPS[view].function if F is RECORDED else getattr(F, view))(given, *params)
+        name = _ON_ANY_MEMORY.get(view, view)
+        return (OPS[name].function if F is RECORDED else getattr(F, name))(given, *params)
     size, stride, offset, _, source = params
     return F.replaced(given, source, Place(size, stride, offset), source)

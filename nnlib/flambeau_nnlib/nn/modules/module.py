@@ -48,8 +48,8 @@ class Members(dict):
     """The parameters, buffers or submodules of a module, by name.
 
     Each is mirrored in the module's `__dict__`, so that reading `module.weight` is an ordinary attribute lookup,
-    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored. A module and its
-    shallow copies share their members.
+    fifteen times cheaper than `__getattr__`. Names that the class itself defines are not mirrored, nor those of a
+    class with a `__getattr__` of its own, which it expects to be asked. A module and its shallow copies share members.
     """
 
     __slots__ = ("_owners",)
@@ -112,7 +112,8 @@ class Members(dict):
 
 
 def mirror(owner: Module, name: str, value: Any) -> None:
-    if not hasattr(type(owner), name):
+    cls = type(owner)
+    if cls.__getattr__ is Module.__getattr__ and not hasattr(cls, name):
         owner.__dict__[name] = value
 
 

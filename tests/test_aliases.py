@@ -286,6 +286,7 @@ def test_results_of_one_operation_are_of_one_type():
 
 
 def test_trees():
+    import flambeau as torch
     from flambeau.utils import _pytree as pytree
 
     tree = {"a": (1, [2.5]), "b": None}
@@ -295,6 +296,7 @@ def test_trees():
     with pytest.raises(ValueError, match="`leaves` has length 2 but the spec refers to a pytree that holds 3 items"):
         pytree.tree_unflatten([1, 2], spec)
     assert pytree.tree_map(lambda x, y: (x, y), [1, (2,)], [[3], (4,)]) == [(1, [3]), ((2, 4),)]
+    assert pytree.tree_map(str, {"size": torch.Size([1, 2])}) == {"size": ("1", "2")}
     assert pytree.tree_map(len, [(1, 2), ["abc"]], is_leaf=lambda x: isinstance(x, tuple)) == [2, [3]]
     assert pytree.tree_map_only(float, lambda x: -x, tree) == {"a": (1, [-2.5]), "b": None}
     assert pytree.tree_map_only(lambda x: x is None, lambda x: 0, tree) == {"a": (1, [2.5]), "b": 0}

@@ -6,6 +6,8 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from .size import Size
+
 __all__ = ["Spec", "broadcast_prefix", "count", "flatten", "flatten_up_to", "tree_map", "unflatten"]
 
 
@@ -37,7 +39,7 @@ class _Star:
 
 
 LEAF = Spec(None, (), ())
-_SEQUENCES = (tuple, list, deque)
+_SEQUENCES = (tuple, list, deque, Size)
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
@@ -66,7 +68,8 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         found, spec = flatten(each, is_leaf)
         leaves += found
         children.append(spec)
-    return leaves, Spec(type(tree), parts[0], tuple(children))
+    kind = tuple if type(tree) is Size else type(tree)  # what becomes of the lengths need not be ints
+    return leaves, Spec(kind, parts[0], tuple(children))
 
 
 def unflatten(leaves: Any, spec: Spec) -> Any:

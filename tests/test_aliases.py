@@ -15,7 +15,7 @@ import threading
 
 import pytest
 
-from flambeau.aliases import alias, face, resolve
+from flambeau.runtime.aliases import alias, face, resolve
 
 _count = itertools.count()
 

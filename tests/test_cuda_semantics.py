@@ -45,7 +45,7 @@ def test_the_documents_example_of_cuda_semantics() -> None:
 def test_it_is_lazy() -> None:
     """The package can be imported whenever; nothing touches a device before one is needed."""
     run("""
-        from flambeau.cuda.runtime import is_initialized
+        from flambeau.runtime.cuda import is_initialized
         torch.cuda.FloatTensor, torch.cuda.Stream, torch.backends.cudnn.enabled
         assert torch.cuda.is_available() and torch.cuda.device_count() == 2 and not is_initialized()
         assert torch.cuda.memory_allocated() == 0 and not torch.cuda.memory_stats() and not torch.ones(1).is_pinned()

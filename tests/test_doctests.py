@@ -43,10 +43,10 @@ def test_module(name: str) -> None:
         run(each)
 
 
-@pytest.mark.parametrize("name", sorted(flambeau.op.PUBLIC))
+@pytest.mark.parametrize("name", sorted(flambeau.calls.op.PUBLIC))
 def test_operation(name: str) -> None:
     """Operations are generated functions, which the module search does not see."""
-    doc = flambeau.op.PUBLIC[name].__doc__ or ""
+    doc = flambeau.calls.op.PUBLIC[name].__doc__ or ""
     assert doc.strip(), f"torch.{name} has no docstring"
     run(doctest.DocTestParser().get_doctest(doc, {}, name, None, None))
 

@@ -126,9 +126,9 @@ def test_unknown_backend_lists_the_installed_ones() -> None:
 
 
 def test_exported_names_exist_and_are_documented() -> None:
-    for name in flambeau.op.PUBLIC:
+    for name in flambeau.calls.op.PUBLIC:
         public = getattr(flambeau, name)
-        assert getattr(public, "__wrapped__", public) is flambeau.op.PUBLIC[name] or public is flambeau.op.PUBLIC[name]
+        assert getattr(public, "__wrapped__", public) is flambeau.calls.op.PUBLIC[name] or public is flambeau.calls.op.PUBLIC[name]
 
 
 @pytest.mark.parametrize("folder", [*PACKAGES, "tests", "examples", "benchmarks", "plugins"])

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flambeau as torch
-from flambeau.op import OPS
-from flambeau.ops.recurrent import elman_layer, gru_layer, lstm_layer
+from flambeau.calls.op import OPS
+from flambeau.operations.recurrent import elman_layer, gru_layer, lstm_layer
 from flambeau_backends.numpy import kernels, winograd
 
 few = settings(max_examples=30, deadline=None, derandomize=True)
@@ -117,7 +117,7 @@ def test_windows(geometry):
 @few
 @given(geometries(), st.booleans(), st.booleans())
 def test_pooling(geometry, ceil_mode, count_padding):
-    from flambeau.ops.pooling import pooled_size
+    from flambeau.operations.pooling import pooled_size
 
     batch, _, channels, _, space, window, stride, padding, dilation = geometry
     padding = tuple(min(p, (d * (k - 1) + 1) // 2) for p, k, d in zip(padding, window, dilation, strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.op import OPS
+from flambeau.calls.op import OPS
 from flambeau_backends.numpy import kernels, threads
 from flambeau_backends.numpy.pieces import over_pieces
 

@@ -93,7 +93,7 @@ def test_a_broken_one_takes_nothing_else_down(plugin: Callable[..., str]) -> Non
 @pytest.mark.parametrize("hook", ["flambeau_kernels(backend)", "flambeau_inplace_kernels(backend)", "flambeau_report_header()"])
 def test_one_that_fails_later_takes_nothing_else_down(plugin: Callable[..., str], hook: str) -> None:
     code = f"from flambeau.backend import hookimpl\n@hookimpl\ndef {hook}: 1 / 0"
-    use = "import flambeau, flambeau.env; print(flambeau.zeros(2).exp_()); print(flambeau.env.report())"
+    use = "import flambeau, flambeau.launching.env; print(flambeau.zeros(2).exp_()); print(flambeau.launching.env.report())"
     found = plugin(code, "-c", use, group="flambeau.plugins")
     assert f"UserWarning: flambeau plugin 'mine' failed in {hook.partition('(')[0]}: ZeroDivisionError: division" in found
     assert "tensor([1., 1.])" in found and "default device:" in found
@@ -137,10 +137,29 @@ def flambeau_kernels(backend):
 def flambeau_report_header():
     return "the pack of mine"
 """
-    use = "import flambeau, flambeau.env; print(flambeau.zeros(2).exp().tolist()); print(flambeau.env.report())"
+    use = "import flambeau, flambeau.launching.env; print(flambeau.zeros(2).exp().tolist()); print(flambeau.launching.env.report())"
     found = plugin(code, "-c", use, group="flambeau.plugins")
     assert found.startswith("[40.0, 40.0]\n") and "the pack of mine" in found
     assert plugin(code, "-c", use, group="flambeau.plugins", FLAMBEAU_PLUGINS="").startswith("[1.0, 1.0]\n")
+
+
+def test_a_kernel_that_no_operation_has_is_warned_of(plugin: Callable[..., str]) -> None:
+    code = """
+from flambeau.backend import hookimpl
+@hookimpl
+def flambeau_kernels(backend):
+    return dict.fromkeys(("exp", "linalg_det", "lion_step", "fused_dropout", "exq"), lambda array: array)
+"""
+    found = plugin(code, "-c", "import flambeau; flambeau.zeros(2).exp()", group="flambeau.plugins")
+    assert "UserWarning: a kernel pack for the numpy backend has a kernel 'exq', but there is no operation of that name" in found
+    assert found.count("UserWarning") == 1
+
+
+def test_the_backends_own_kernels_are_of_operations() -> None:
+    import flambeau
+
+    backend = flambeau.backend.find("numpy")
+    assert backend.unknown_kernels(backend.kernels) == []
 
 
 def test_plugins_can_be_left_out(plugin: Callable[..., str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flambeau import hookspecs
+from flambeau.runtime import hookspecs
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")

@@ -389,7 +389,7 @@ def test_a_module_that_has_been_declared_safe():
         (b"csys\nexit\n)R", "whose module sys is blocked"),
         (b"c__builtin__\neval\n(X\x01\x00\x00\x001tR", "GLOBAL eval was not an allowed global"),
         (b"cbuiltins\ngetattr\n)R", "GLOBAL getattr was not an allowed global"),
-        (b"cflambeau.launcher\nmain\n)R", "GLOBAL flambeau.launcher.main was not an allowed"),
+        (b"cflambeau.launching.launcher\nmain\n)R", "GLOBAL flambeau.launching.launcher.main was not an allowed"),
         (b"ctorch.__main__\nmain\n)R", "GLOBAL torch.__main__.main was not an allowed"),
         (b"ctorch.serialization\nos.system\n)R", "was not an allowed global"),
         (b"X\x01\x00\x00\x00a)R", "Trying to call reduce for unrecognized function a"),

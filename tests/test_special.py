@@ -272,7 +272,7 @@ def test_gradients_by_the_second_argument(name):
 
 @pytest.mark.parametrize("quantile", [0.001, 0.1, 0.5, 0.9, 0.999])
 def test_derivatives_of_samples(quantile):
-    from flambeau.op import RECORDED
+    from flambeau.calls.op import RECORDED
 
     a = np.array([1e-2, 0.1, 0.5, 1, 3, 10, 100, 1e4])
     sample, step = scipy.gammaincinv(a, quantile), 1e-5 * a

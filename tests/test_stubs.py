@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import flambeau
-from flambeau import stubs
+from flambeau.launching import stubs
 
 
 def test_stub_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
-    assert stubs.main(["--check"]) == 0, capsys.readouterr().out + "(python -m flambeau.stubs writes them)"
+    assert stubs.main(["--check"]) == 0, capsys.readouterr().out + "(python -m flambeau.launching.stubs writes them)"
 
 
 def test_stub_files_show_what_generated_functions_take() -> None:

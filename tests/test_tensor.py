@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.ops import as_functions
+from flambeau.operations import as_functions
 
 FLOATS = [torch.float16, torch.float32, torch.float64]
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import flambeau as torch
 
-from .env import report
+from .launching.env import report
 
 __all__ = ["parallel_info", "show"]
 

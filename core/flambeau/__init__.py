@@ -13,15 +13,33 @@ import math as _math
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _tensor, aliases, backend, dtypes, op, ops, overrides, settings, version
-from ._tensor import Tensor
+from . import backend, operations, version
+from ._tensor_str import set_printoptions
 from ._utils import _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .autograd import forward_ad as _forward_ad
-from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from .devices import device, get_default_device, set_default_device
-from .dispatch import broadcast_shapes
-from .dtypes import (
+from .calls import op, overriding
+from .calls import tables as _tables
+from .calls.dispatch import broadcast_shapes
+from .operations.sampling import _sample_dirichlet, _standard_gamma
+from .protocols import interchange as _interchange
+from .protocols import pickling as _pickling
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .runtime import aliases, settings
+from .runtime.devices import device, get_default_device, set_default_device
+from .runtime.settings import *
+from .storage import STORAGE_CLASSES, TypedStorage, UntypedStorage, is_storage
+from .subclasses import volatile as _volatile
+from .subclasses.parameter import Parameter as _Parameter
+from .subclasses.tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
+from .tape.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from .tensors import memory_format as _memory_format
+from .tensors import tensor as _tensor
+from .tensors.memory_format import *
+from .tensors.tensor import Tensor, attach
+from .transforms import conjugate_views as _conjugate_views
+from .transforms import forward_ad as _forward_ad
+from .values import dtypes
+from .values.dtypes import (
     bfloat16,
     can_cast,
     cdouble,
@@ -49,14 +67,7 @@ from .dtypes import (
     uint32,
     uint64,
 )
-from .ops.sampling import _sample_dirichlet, _standard_gamma
-from .parameter import Parameter as _Parameter
-from .printing import set_printoptions
-from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from .settings import *
-from .size import Size
-from .storage import TypedStorage, UntypedStorage, make_storage_classes
-from .tensor_types import TENSOR_TYPES, set_default_dtype, set_default_tensor_type
+from .values.sizes import Size
 from .version import __version__
 
 __all__ = [
@@ -70,15 +81,15 @@ __all__ = [
     "set_default_dtype", "set_default_tensor_type", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
-__all__ += settings.__all__
+__all__ += [*settings.__all__, *_memory_format.__all__, "is_storage"]
 
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 
 # Everything else is generated: operations, and the types of old.
-overrides.name_methods()
-overrides.FACES.update(op.PUBLIC)
-overrides.open_to_overrides(overrides.FACES, op.PUBLIC)
-for _generated in (overrides.FACES, TENSOR_TYPES["cpu"], make_storage_classes()):
+overriding.name_methods()
+overriding.FACES.update(_tables.PUBLIC)
+overriding.open_to_overrides(overriding.FACES, _tables.PUBLIC)
+for _generated in (overriding.FACES, TENSOR_TYPES["cpu"], STORAGE_CLASSES):
     globals().update(_generated)
     __all__ += (each for each in _generated if not each.startswith("_"))
 Storage = globals()["FloatStorage"]
@@ -113,7 +124,7 @@ if _TYPE_CHECKING:
     from ._functions import *
     from .cuda.generic import AcceleratorError, Event, OutOfMemoryError, Stream, get_device_module
     from .func import vmap
-    from .launcher import install_as_torch
+    from .launching.launcher import install_as_torch
     from .serialization import load, save
     from .utils.dlpack import to_dlpack
 
@@ -140,7 +151,7 @@ _LATE = {
     "save": "serialization",
     "vmap": "func",
     "to_dlpack": "utils.dlpack",
-    "install_as_torch": "launcher",
+    "install_as_torch": "launching.launcher",
     "AcceleratorError": "cuda.generic",
     "Event": "cuda.generic",
     "OutOfMemoryError": "cuda.generic",
@@ -161,3 +172,11 @@ def __getattr__(name: str) -> _Any:
     if (name == "__config__" or not name.startswith("__")) and find_spec(f"flambeau.{name}") is not None:
         return import_module(f"flambeau.{name}")
     raise AttributeError(f"module 'flambeau' has no attribute '{name}'")
+
+
+def _array_namespace(self: Tensor, *, api_version: str | None = None) -> _Any:
+    """The functions of the array API standard, for tensors.  ValueError for a version of it that is not known."""
+    return __getattr__("array_api")._of_version(api_version)
+
+
+attach(__array_namespace__=_array_namespace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .launcher import main
+from .launching.launcher import main
 
 if __name__ == "__main__":
     main()

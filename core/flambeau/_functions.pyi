@@ -1,4 +1,4 @@
-"""Written by ``python -m flambeau.stubs``."""
+"""Written by `python -m flambeau.launching.stubs`."""
 # ruff: noqa: E501
 
 from builtins import bool as _bool
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._tensor import Tensor
-from .dtypes import dtype as _dtype
 from .random import Generator
 from .storage import TypedStorage
+from .values.dtypes import dtype as _dtype
 
 __all__ = [  # noqa: RUF022
     "_sample_dirichlet", "_standard_gamma", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import flambeau as torch
-
-from ._tensor import Tensor
+from .operations.joining import cat
+from .tensors.tensor import Tensor
 
 __all__: list[str] = []
 
@@ -20,7 +19,7 @@ def _assert(condition: Any, message: str) -> None:
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
     """The elements of all tensors in one, with one dimension."""
-    return torch.cat([each.reshape(-1) for each in tensors])
+    return cat([each.reshape(-1) for each in tensors])
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import cuda, devices
+from . import cuda
 from .backends import cuda as switches
+from .runtime import devices
 
 __all__ = [
     "current_accelerator", "current_device_index", "current_stream", "device_count", "device_index", "empty_cache",

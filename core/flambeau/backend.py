@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import pluggy
 
-from . import dtypes, hookspecs
-from .dtypes import dtype
-from .hookspecs import hookimpl
+from .runtime import hookspecs
+from .runtime.hookspecs import hookimpl
+from .values import dtypes
+from .values.dtypes import dtype
 
 __all__ = ["Backend", "answers", "find", "for_device_type", "hookimpl", "installed", "plugins", "selected"]
 
@@ -44,6 +45,9 @@ class Backend:
     guarded = False  # whether there are several devices, and work goes to the current one wherever its arrays are
     asynchronous = False  # whether work is queued, so that an error in values may show later, if at all
     inplace_kernels: Mapping[str, Callable[..., Any]] = {}  # ``kernel(target, *others, **scalars)``, to write without a detour
+    default_generator: ClassVar[Callable[[Backend, int], Any]]  # what the CPU does for a library that does not do it itself:
+    default_reinterpret: ClassVar[Callable[[Backend, Any, dtype], Any]]  # set by `runtime.host`, which stands on devices
+    unknown_kernels: ClassVar[Callable[[Iterable[str]], list[str]]]  # of these names, those that no operation has: set by calls
     arithmetic_errors: tuple[type[Exception], ...] = ()  # what the library raises for an infinity or NaN, if its user wants that
     takes_half: frozenset[str] = frozenset()  # operations whose kernels take half precision and add up in float32 themselves
 
@@ -61,6 +65,8 @@ class Backend:
         """The backend's own kernels and, over them, those of installed kernel packs."""
         merged = dict(self.kernels)
         for pack in answers("flambeau_kernels", backend=self):
+            for name in Backend.unknown_kernels(pack or {}):
+                _warn(f"a kernel pack for the {self.name} backend has a kernel {name!r}, but there is no operation of that name")
             merged.update(pack or {})
         return merged
 
@@ -187,9 +193,7 @@ class Backend:
 
     def reinterpret(self, array: Array, wanted: dtype) -> Array:
         """The same bytes read as another dtype: a view, if the library has such.  ValueError where they do not fit."""
-        from .host import reinterpret
-
-        return reinterpret(self, array, wanted)
+        return Backend.default_reinterpret(self, array, wanted)
 
     def copy(self, array: Array) -> Array:
         """A fresh array with the same elements."""
@@ -289,9 +293,7 @@ class Backend:
 
         Unless the backend has one of its own, it is the CPU's: the same seed gives the same numbers.
         """
-        from .host import HostGenerator
-
-        return HostGenerator(self, index)
+        return Backend.default_generator(self, index)
 
     def report(self) -> str:
         """One line about the library for ``python -m flambeau env``."""
@@ -487,6 +489,14 @@ def for_device_type(device_type: str) -> Backend:
         if device_type != "cuda":
             raise
         raise AssertionError(f"Torch not compiled with CUDA enabled: {error}") from error
+
+
+def has_devices(device_type: str) -> bool:
+    """Whether there is a device of this type that can be used.  Never raises."""
+    try:
+        return for_device_type(device_type).device_count() > 0
+    except (AssertionError, RuntimeError):
+        return False
 
 
 def _parse_selection(text: str) -> tuple[str, int | None]:

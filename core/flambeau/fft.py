@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import creation, dtypes, factory
-from ._tensor import Tensor
-from .arguments import Dims, as_python
-from .inplace import with_out
-from .ops.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
-from .ops.joining import roll
-from .overrides import open_to_overrides
+from .calls.arguments import Dims, as_python
+from .calls.overriding import open_to_overrides
+from .calls.wrappers import with_out
+from .operations import creation, factory
+from .operations.fourier import complex_to_complex, complex_to_real, normalized_dims, real_to_complex, scale_of, sized
+from .operations.joining import roll
+from .tensors.tensor import Tensor
+from .values import dtypes
 
 __all__ = [
     "Tensor", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",

@@ -13,17 +13,18 @@ from typing import Any
 import flambeau as torch
 
 from . import autograd
-from ._tensor import Tensor
-from .autograd import engine, forward_ad
-from .autograd.captured import as_argument, differentiating
 from .autograd.functional import standard_basis
-from .autograd.grad_mode import _grad, enable_grad
 from .autograd.graph import disable_saved_tensors_hooks
-from .batching.kinds import drop_level, lift
-from .batching.levels import active, levels_of, transforming
-from .batching.vmap import vmap
-from .rearrange import rearrange
-from .tree import flatten, tree_map, unflatten
+from .tape import engine
+from .tape.grad_mode import _grad, enable_grad
+from .tape.transforming import as_argument, differentiating, transforming
+from .tensors.tensor import Tensor
+from .transforms import forward_ad
+from .transforms.batching.kinds import drop_level, lift
+from .transforms.batching.levels import active, levels_of
+from .transforms.batching.vmap import vmap
+from .transforms.rearrange import rearrange
+from .values.trees import flatten, tree_map, unflatten
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",

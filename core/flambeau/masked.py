@@ -16,12 +16,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from . import dtypes
-from ._tensor import Tensor
-from .creation import as_tensor
+from .calls.overriding import DisableTorchFunctionSubclass, is_tensor_method_or_property
+from .calls.tables import OPS, PUBLIC
 from .linalg.norms import vector_norm
-from .op import OPS, PUBLIC
-from .overrides import DisableTorchFunctionSubclass, is_tensor_method_or_property
+from .operations.creation import as_tensor
+from .tensors.tensor import Tensor
+from .values import dtypes
 
 __all__ = [
     "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor",

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import backend as backends
-from . import dtypes
-from ._tensor import Tensor, wrap
-from .batching.levels import active
-from .devices import canonical, device, kind_of
+from .calls.transform_hooks import hooks
+from .runtime.devices import canonical, device, kind_of
+from .tape.transforming import open_batches
+from .tensors.tensor import Tensor, wrap
+from .values import dtypes
 
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -221,8 +222,4 @@ def raw_generator(generator: Generator | None, place: device) -> Any:
     if generator is not None and generator.device.type != place.type:
         raise RuntimeError(f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'")
     raw = default_for(place).raw if generator is None else generator.raw
-    if active():
-        from .batching.random import BatchedGenerator
-
-        return BatchedGenerator(raw, place)
-    return raw
+    return hooks.batches.generator(raw, place) if open_batches() else raw

@@ -9,67 +9,31 @@ tensor([24.])
 
 from __future__ import annotations
 
-from . import dtypes, ops  # noqa: F401  (fills the table that the names below come from)
-from ._tensor import Tensor
-from .op import PUBLIC, op
-from .ops.bessel import (
-    airy as airy_ai,
-)
-from .ops.bessel import (
-    i0,
-    i0e,
-    i1,
-    i1e,
-)
-from .ops.bessel import (
-    j0 as bessel_j0,
-)
-from .ops.bessel import (
-    j1 as bessel_j1,
-)
-from .ops.bessel import (
-    k0 as modified_bessel_k0,
-)
-from .ops.bessel import (
-    k1 as modified_bessel_k1,
-)
-from .ops.bessel import (
-    modified_i0 as modified_bessel_i0,
-)
-from .ops.bessel import (
-    modified_i1 as modified_bessel_i1,
-)
-from .ops.bessel import (
-    scaled_k0 as scaled_modified_bessel_k0,
-)
-from .ops.bessel import (
-    scaled_k1 as scaled_modified_bessel_k1,
-)
-from .ops.bessel import (
-    spherical as spherical_bessel_j0,
-)
-from .ops.bessel import (
-    y0 as bessel_y0,
-)
-from .ops.bessel import (
-    y1 as bessel_y1,
-)
-from .ops.elementary import logit, sinc, xlog1py, xlogy
-from .ops.error_function import erf, erfc
-from .ops.gamma import (
-    digamma,
-    gammainc,
-    gammaincc,
-    mvlgamma,
-    polygamma,
-    zeta,
-)
-from .ops.gamma import (
-    lgamma as gammaln,
-)
-from .ops.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
-from .ops.polynomials import POLYNOMIALS
-from .overrides import open_to_overrides
+from . import operations  # noqa: F401  (fills the table that the names below come from)
+from .calls.op import op
+from .calls.overriding import open_to_overrides
+from .calls.tables import PUBLIC
+from .operations.bessel import airy as airy_ai
+from .operations.bessel import i0, i0e, i1, i1e
+from .operations.bessel import j0 as bessel_j0
+from .operations.bessel import j1 as bessel_j1
+from .operations.bessel import k0 as modified_bessel_k0
+from .operations.bessel import k1 as modified_bessel_k1
+from .operations.bessel import modified_i0 as modified_bessel_i0
+from .operations.bessel import modified_i1 as modified_bessel_i1
+from .operations.bessel import scaled_k0 as scaled_modified_bessel_k0
+from .operations.bessel import scaled_k1 as scaled_modified_bessel_k1
+from .operations.bessel import spherical as spherical_bessel_j0
+from .operations.bessel import y0 as bessel_y0
+from .operations.bessel import y1 as bessel_y1
+from .operations.elementary import logit, sinc, xlog1py, xlogy
+from .operations.error_function import erf, erfc
+from .operations.gamma import digamma, gammainc, gammaincc, mvlgamma, polygamma, zeta
+from .operations.gamma import lgamma as gammaln
+from .operations.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .operations.polynomials import POLYNOMIALS
+from .tensors.tensor import Tensor
+from .values import dtypes
 
 __all__ = [
     "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2",
@@ -87,7 +51,7 @@ exp2, expm1, log1p, round, expit, logsumexp = (
 entr = op(
     "special_entr", lambda xp, input: xp.where(
         input > 0, -input * xp.log(xp.where(input > 0, input, 1.0)), xp.where(input < 0, -xp.inf, input * 0)),
-    promote="float", takes="real", public=False, method=False,
+    promote="float", dtypes="real", public=False, method=False,
     doc="""``-x log(x)``, a term of an entropy; 0 at 0, minus infinity below.
 
     >>> import flambeau as torch

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-from .aliasing import memory_root
+from .operations.creation import arange, empty, tensor
+from .operations.from_data import frombuffer
+from .runtime.devices import kind_of
+from .runtime.mapping import map_file
+from .tensors.storage import StorageBase, how_viewed, memory_root, source_of
+from .tensors.tensor import Tensor, wrap
+from .values import dtypes
 
-if TYPE_CHECKING:
-    from ._tensor import Tensor
-
-__all__ = ["TypedStorage", "UntypedStorage"]
+__all__ = ["STORAGE_CLASSES", "TypedStorage", "UntypedStorage", "is_storage", "placed", "storage_of"]
 
 
-class _Memory:
+class _Memory(StorageBase):
     """All memory of a tensor, as one dimension of elements."""
 
     is_hpu = is_sparse = False
@@ -81,11 +85,6 @@ class _Memory:
 
     def __iter__(self) -> Any:
         return iter(self.tolist())
-
-    def __reduce__(self) -> Any:
-        from .serialization import reduce_storage
-
-        return reduce_storage(self)  # type: ignore[arg-type]  # of either class of storage
 
     def __copy__(self) -> Any:
         return self.clone()
@@ -165,8 +164,6 @@ class _Memory:
 
 def _conversions() -> None:
     """Give storages ``half()``, ``long()`` and their like, of which each is a name for a dtype."""
-    from . import dtypes
-
     named = {"double": "float64", "float": "float32", "half": "float16", "long": "int64", "int": "int32", "short": "int16",
              "char": "int8", "byte": "uint8", "bool": "bool", "bfloat16": "bfloat16", "complex_double": "complex128",
              "complex_float": "complex64"}  # fmt: skip
@@ -205,9 +202,6 @@ class TypedStorage(_Memory):
     dtype: Any
 
     def __init__(self, *args: Any, dtype: Any = None, device: Any = None, wrap_storage: Any = None) -> None:
-        from . import dtypes
-        from .creation import empty, tensor
-
         if wrap_storage is not None and (args or device is not None or dtype is None):
             raise RuntimeError("TypedStorage: beside a storage to wrap, a dtype has to be given, and nothing else")
         self.dtype = dtype = dtype or dtypes.get_default_dtype()
@@ -355,9 +349,6 @@ class UntypedStorage(_Memory):
     _bytes: Tensor  # of one dimension: all of the memory
 
     def __new__(cls, data: Any = 0, *, device: Any = None) -> UntypedStorage:
-        from . import dtypes
-        from .creation import empty, tensor
-
         if isinstance(data, int):
             return cls._over(empty(data, dtype=dtypes.uint8, device=device))
         if hasattr(data, "_array") or not hasattr(data, "__len__"):
@@ -410,9 +401,6 @@ class UntypedStorage(_Memory):
     @classmethod
     def _holding(cls, buffer: Any) -> UntypedStorage:
         """A storage in a copy of a buffer."""
-        from . import dtypes
-        from .from_data import frombuffer
-
         return storage_of(frombuffer(bytearray(buffer), dtype=dtypes.uint8).clone()) if len(buffer) else cls(device="cpu")
 
     @classmethod
@@ -427,10 +415,6 @@ class UntypedStorage(_Memory):
         Raises:
             RuntimeError: the file cannot be opened, or is too small.
         """
-        from . import dtypes
-        from .from_data import frombuffer
-        from .mapping import map_file
-
         mapped = map_file(filename, shared, nbytes)
         return storage_of(frombuffer(mapped, dtype=dtypes.uint8)) if mapped is not None else cls(device="cpu")
 
@@ -453,8 +437,6 @@ class UntypedStorage(_Memory):
 
     def as_tensor(self, dtype: Any) -> Tensor:
         """The memory as a one-dimensional tensor of a dtype: as many elements as there are whole ones."""
-        from ._tensor import wrap
-
         whole = self._bytes.numel() // dtype.itemsize * dtype.itemsize
         part = self._bytes.detach() if whole == self._bytes.numel() else self._bytes[:whole]
         if not part._kind.backend.mutable:
@@ -477,8 +459,6 @@ class UntypedStorage(_Memory):
         start, stop, _ = index.indices(self.size())
         part = self._bytes[start : max(start, stop)]
         if part._kind.backend.mutable:
-            from ._tensor import wrap
-
             part = wrap(part._kind.backend.window(part._array), part._kind)
         return UntypedStorage._over(part)
 
@@ -505,22 +485,7 @@ class UntypedStorage(_Memory):
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         return self.clone()  # type: ignore[no-any-return]  # of the same class
 
-    def _resize(self, nbytes: int) -> None:
-        found = self._bytes
-        backend = found._kind.backend
-        if backend.mutable:
-            from .relocation import move, resized
-
-            move(self, resized(found, nbytes))
-            return
-        if memory_root(found) is not found or (found._storage is not None and found._storage.alive()):
-            raise RuntimeError(f"the {backend.name} backend cannot resize a storage that tensors lie in: arrays are immutable")
-        kept = min(nbytes, found.numel())
-        longer = found.new_empty(nbytes)
-        longer[:kept] = found[:kept]
-        forget(self)
-        self._bytes = longer
-        remembered(self)
+    _resize: ClassVar[Callable[[UntypedStorage, int], None]]  # set where memory is moved, which stands on storages
 
     def _title(self) -> str:
         return f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
@@ -586,9 +551,6 @@ def forget(storage: UntypedStorage) -> None:
 
 def storage_of(tensor: Tensor) -> UntypedStorage:
     """The storage of the memory that a tensor lies in."""
-    from . import dtypes
-    from ._tensor import wrap
-
     backend = tensor._kind.backend
     if backend.mutable:
         return UntypedStorage._over(wrap(backend.memory(tensor._array), tensor._kind.settled.to(dtypes.uint8)))
@@ -598,11 +560,51 @@ def storage_of(tensor: Tensor) -> UntypedStorage:
 
 def make_storage_classes(device_type: str = "cpu") -> dict[str, _LegacyStorage]:
     """``FloatStorage`` and its like."""
-    from . import dtypes
-
     where = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
     classes = {}
     for each in dtypes.ALL:
         name = f"{each.legacy_name}Storage"
         classes[name] = _LegacyStorage(name, (TypedStorage,), {"dtype": each, "device_type": device_type, "__module__": where})
     return classes
+
+
+STORAGE_CLASSES = make_storage_classes()
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Whether ``obj`` is a storage."""
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+def placed(tensor: Tensor) -> tuple[Tensor, int, tuple[int, ...]]:
+    """The tensor, and the offset and strides of its elements in ``flat_memory``; a copy, where no strides lead to them."""
+    if tensor._kind.backend.mutable or source_of(tensor) is None:
+        return tensor, tensor.storage_offset(), tensor.stride()
+    root = memory_root(tensor)
+    if tensor.numel() and tensor.dtype is root.dtype:
+        found = _positions(tensor)
+        offset = int(found.reshape(-1)[0])
+        strides = tuple([int(found.select(dim, 1).reshape(-1)[0]) - offset if length > 1 else 1
+                         for dim, length in enumerate(tensor.shape)])  # fmt: skip
+        every = arange(root.numel(), device="cpu")
+        if bool((every.as_strided(tensor.shape, strides, offset) == found).all()):
+            return tensor, offset, strides
+    tensor = tensor.detach().clone()
+    return tensor, 0, tensor.stride()
+
+
+def _positions(tensor: Tensor) -> Tensor:
+    """For each element, its place in ``flat_memory``, on the CPU."""
+    kind = kind_of(dtypes.int64, tensor.device)
+
+    def look(each: Tensor) -> Any:
+        shared = each.__dict__.get("_shares")
+        if shared is not None:
+            return look(shared)
+        if each._view is None:
+            return arange(each.numel(), device=each.device).view(each.shape)._array
+        parent, name, params, number = how_viewed(each)
+        made = kind[name][0](look(parent), *params)
+        return made if number is None else made[number]
+
+    return wrap(look(tensor), kind).cpu()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.arguments import NotATensor
+from flambeau.calls.arguments import NotATensor
 
 __all__ = ["type_of"]
 

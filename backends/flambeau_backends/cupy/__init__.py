@@ -9,8 +9,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from flambeau import dtypes
 from flambeau.backend import Backend, hookimpl
+from flambeau.values import dtypes
 
 from . import attention, convolution, kernels, matrix, movement, normalization, optimizers
 from .device import Devices, on_device

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from flambeau import backends, settings
+from flambeau import backends
+from flambeau.runtime import settings
 
 __all__ = ["library", "run"]
 

@@ -9,8 +9,8 @@ import cupy
 import cupyx
 import numpy as np
 
-from flambeau.op import OPS
-from flambeau.settings import preserve_format
+from flambeau.calls.op import OPS
+from flambeau.tensors.memory_format import preserve_format
 
 from .kernels import KERNELS, dense, kernel
 from .namespace import xp

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau import dtypes
 from flambeau.backend import Backend, contiguous_strides, hookimpl
+from flambeau.values import dtypes
 
 from . import (  # noqa: F401
     kernels,
@@ -81,7 +81,7 @@ class NumpyBackend(Backend):
         return {each: np.dtype(ml_dtypes.bfloat16 if each is dtypes.bfloat16 else each.name) for each in dtypes.ALL}
 
     def device_count(self) -> int:
-        from flambeau.devices import CPU_DEVICES
+        from flambeau.runtime.devices import CPU_DEVICES
 
         return CPU_DEVICES
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import memory_order
-from flambeau.ops.arithmetic import integer_pow
-from flambeau.ops.sorting import search_forward, search_rows
-from flambeau.settings import preserve_format
+from flambeau.operations.arithmetic import integer_pow
+from flambeau.operations.sorting import search_forward, search_rows
+from flambeau.tensors.memory_format import preserve_format
 
 from .pieces import PIECE, by_pieces, over_pieces, pieces, select
 from .quiet import quiet, quiet_in_place
@@ -250,7 +250,6 @@ def t(input: Any) -> Any:
     return input.T
 
 
-@kernel
 def mH_(input: Any) -> Any:
     turned = input.swapaxes(-1, -2)
     return turned.conj() if turned.dtype.kind == "c" else turned

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops import error_function
+from flambeau.operations import error_function
 
 from .kernels import kernel
 from .pieces import by_pieces, select, wide

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.fourier import FORWARD, INVERSE
+from flambeau.operations.fourier import FORWARD, INVERSE
 
 from .kernels import kernel
 

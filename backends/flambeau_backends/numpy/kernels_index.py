@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.op import OPS
+from flambeau.calls.op import OPS
 
 from .kernels import KERNELS, kernel, summing
 from .namespace import namespace

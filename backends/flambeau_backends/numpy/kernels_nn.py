@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import memory_order
-from flambeau.ops.padding import constant_pad_forward
-from flambeau.ops.resampling import Taps, resample_forward
+from flambeau.operations.padding import constant_pad_forward
+from flambeau.operations.resampling import Taps, resample_forward
 
 from . import conv_columns
 from .kernels import kernel

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops import pooling
+from flambeau.operations import pooling
 
 from .kernels import KERNELS, kernel
 from .layout import keeps_channels_last

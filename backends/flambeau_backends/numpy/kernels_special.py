@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.op import OPS
+from flambeau.calls.op import OPS
 
 from .kernels import KERNELS, kernel
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.op import OPS
+from flambeau.calls.op import OPS
 
 from . import kernels_index, kernels_nn, sums  # noqa: F401  (their kernels come first)
 from .kernels import KERNELS

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.reductions import axis_of
+from flambeau.operations.reductions import axis_of
 
 from .kernels import KERNELS, kernel
 

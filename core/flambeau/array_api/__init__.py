@@ -13,22 +13,11 @@ The standard and PyTorch agree on most names and differ in the rest: ``axis`` fo
 from __future__ import annotations
 
 import math as _math
+import sys
+from types import ModuleType
 
-from .. import (
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from ..dtypes import bool_ as bool
+from .. import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from ..values.dtypes import bool_ as bool
 from . import creation as _creation
 from . import data_types as _data_types
 from . import elementwise as _elementwise
@@ -54,3 +43,10 @@ __all__ = [
 ]  # fmt: skip
 for _part in (_creation, _data_types, _elementwise, _manipulation, _reductions, _searching):
     __all__ += _part.__all__
+
+
+def _of_version(api_version: str | None) -> ModuleType:
+    """This namespace, where it is of that version of the standard.  ValueError for one that is not known."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", __array_api_version__):
+        raise ValueError(f"array API version {api_version!r} is not known; the newest is {__array_api_version__!r}")
+    return sys.modules[__name__]

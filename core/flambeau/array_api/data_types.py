@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import devices, dtypes
-from .._tensor import Tensor
-from ..devices import device
-from ..dtypes import dtype
+from ..runtime import devices
+from ..runtime.devices import device
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from ..values.dtypes import dtype
 
 __all__ = ["__array_namespace_info__", "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 

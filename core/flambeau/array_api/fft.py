@@ -7,8 +7,8 @@ from typing import Any
 
 import flambeau as torch
 
-from .._tensor import Tensor
-from ..dtypes import dtype
+from ..tensors.tensor import Tensor
+from ..values.dtypes import dtype
 
 __all__ = ["fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
            "rfftfreq", "rfftn"]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .._tensor import Tensor
+from ..tensors.tensor import Tensor
 from .data_types import result_type
 
 __all__ = [

@@ -13,15 +13,18 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..batching.levels import active, in_transform
-from ..hooks import RemovableHandle
-from . import engine, forward_ad
-from .grad_mode import _grad, no_grad
-from .node import RELEASED, Error, Node, Output, next_seq, remember_trace
-from .saved import SavedTensor, check_saved, unpack_tensor
+from ..runtime.state import state
+from ..tape import engine
+from ..tape.grad_mode import _grad, no_grad
+from ..tape.node import RELEASED, Error, Node, Output, next_seq, remember_trace
+from ..tape.saved import SavedTensor, check_saved, unpack_tensor
+from ..tape.transforming import in_transform
+from ..tape.transforming import open_batches as active
+from ..transforms import forward_ad
+from ..values.handles import RemovableHandle
 
 if TYPE_CHECKING:
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -198,6 +201,11 @@ class Function(FunctionCtx):
     # --- calling it ---
 
     @classmethod
+    def has_own(cls, name: str) -> bool:
+        """Whether the class defines the static method of that name, which `Function` has for all."""
+        return getattr(cls, name) is not getattr(Function, name)
+
+    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the operation."""
         if kwargs or getattr(cls.forward, "__defaults__", None):
@@ -307,7 +315,7 @@ def _bound(ctx: Function, name: str) -> Callable[..., Any]:
 
 
 def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
     if not isinstance(gradient, Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(gradient).__name__})")
@@ -325,13 +333,13 @@ def _check_gradient(gradient: Any, edge: Any, name: str, position: int) -> None:
 def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the operation, with the tangents that its ``jvp`` computes where an argument has any."""
     if in_transform():
-        from ..batching.functions import check_transformable
+        from ..transforms.batching.functions import check_transformable
 
         check_transformable(type(ctx))
-    level = forward_ad.innermost_level(args) if engine.tangents["levels"] else None
+    level = forward_ad.innermost_level(args) if state.forward_levels else None
     if level is None:
         if active():
-            from ..batching.functions import call_in_batch
+            from ..transforms.batching.functions import call_in_batch
 
             return call_in_batch(type(ctx), args, lambda: _run(ctx, args, kwargs))
         return _run(ctx, args, kwargs)
@@ -342,7 +350,7 @@ def _call(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: Any) -> Sequence[Any]:
     """What the user's ``jvp`` makes of the tangents of the arguments."""
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
     if ctx.materialize_grads:
         given = [each.detach().new_zeros(each.shape) if tangent is None and isinstance(each, Tensor) and each.is_floating_point()
@@ -361,7 +369,7 @@ def _tangents(ctx: Function, args: tuple[Any, ...], given: list[Any], result: An
 
 
 def _run(ctx: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
     cls = type(ctx)
     separate = cls.setup_context is not Function.setup_context
@@ -393,14 +401,14 @@ def _make_node(ctx: Function, tensors: Sequence[Tensor], is_tensor: tuple[bool, 
     node.edges = tuple((each._node or each) if each._requires_grad else None for each in tensors)
     node.ctx, node.from_tensor = ctx, is_tensor
     ctx._node = weakref.ref(node)
-    if engine.anomaly["enabled"]:
+    if state.anomaly_mode:
         remember_trace(node)
     return node
 
 
 def _attach(ctx: Function, node: FunctionNode | None, inputs: Sequence[Tensor], outputs: Sequence[Any]) -> list[Any]:
     """The outputs with their place in the graph."""
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
     dirty = ctx.dirty_tensors or ()
     for each in dirty:
@@ -443,7 +451,7 @@ def _is_among(value: Any, values: Sequence[Any]) -> bool:
 
 def _modified(tensor: Tensor, edge: Output | None) -> None:
     """Give an input that was modified in place its new history."""
-    from .. import inplace
+    from ..calls import inplace
 
     if edge is not None:
         inplace.check_writable(tensor, used="has been used")
@@ -453,8 +461,8 @@ def _modified(tensor: Tensor, edge: Output | None) -> None:
 
 
 def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: int, constant: bool) -> Tensor:
-    from .._tensor import alias
-    from ..aliasing import IN_CUSTOM_FUNCTION
+    from ..tensors.storage import IN_CUSTOM_FUNCTION
+    from ..tensors.tensor import alias
 
     if is_input:  # another face of the input: the input itself must keep its history
         parent, tensor = tensor, alias(tensor)
@@ -473,8 +481,8 @@ def _returned(tensor: Tensor, is_input: bool, node: FunctionNode | None, index: 
 
 def _save(ctx: Function, node: FunctionNode, results: Sequence[Any]) -> None:
     """Turn what ``save_for_backward`` was given into saved tensors."""
-    from .._tensor import Tensor
-    from ..op import save, save_output
+    from ..calls.nodes import save, save_output
+    from ..tensors.tensor import Tensor
 
     saved: list[Any] = []
     for index, each in enumerate(ctx.to_save or ()):
@@ -499,7 +507,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def backward(ctx: Any, *args: Any) -> Any:
-        from .._tensor import Tensor
+        from ..tensors.tensor import Tensor
 
         with no_grad():
             outputs = function(ctx, *args)
@@ -579,7 +587,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
     """The tensors in nested sequences and dicts, in order."""
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
     if isinstance(value, Tensor) or (value is None and keep_none):
         yield value
@@ -595,7 +603,7 @@ def _tensors_in(value: Any, keep_none: bool = False) -> Iterator[Any]:
 
 def _nested_like(pattern: Any, flat: Iterator[Any]) -> Any:
     """Values from ``flat`` in the place of the tensors of ``pattern``."""
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
     if isinstance(pattern, Tensor):
         return next(flat)

@@ -10,8 +10,8 @@ from typing import Any
 
 import flambeau as torch
 
-from . import forward_ad
-from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from ..tape.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from ..transforms import forward_ad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -377,33 +377,3 @@ def _gradients(
         allow_unused=True,
         **options,
     )
-
-
-def batched_grad(
-    outputs: Sequence[Any],
-    inputs: Sequence[Any],
-    weights: Any,
-    retain_graph: Any,
-    create_graph: bool,
-    allow_unused: Any,
-    materialize: bool,
-) -> tuple[Any, ...]:
-    """``grad`` for a batch of weights at once."""
-    weights = (weights,) if isinstance(weights, torch.Tensor) else tuple(weights)
-    unused: list[int] = []
-
-    def pull(*batch: Any) -> tuple[Any, ...]:
-        found = torch.autograd.grad(outputs, inputs, batch, retain_graph=retain_graph, create_graph=create_graph,
-                                    allow_unused=allow_unused, materialize_grads=materialize)  # fmt: skip
-        unused[:] = [index for index, each in enumerate(found) if each is None]
-        return tuple(each for each in found if each is not None)
-
-    for index, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
-        if tuple(weight.shape[1:]) != tuple(output.shape):
-            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                               "dimension. The sizes of the remaining dimensions are expected to match the shape of "
-                               f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
-                               f"{weight.shape[1:]} and output[{index}] has a shape of {output.shape}. If you only want some "
-                               "tensors in `grad_output` to be considered batched, consider using vmap.")  # fmt: skip
-    found = iter(torch.vmap(pull)(*weights))
-    return tuple(None if index in unused else next(found) for index in range(len(inputs)))

@@ -6,8 +6,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import flambeau as torch
-
+from ..operations.creation import zeros, zeros_like
+from ..operations.sampling import rand, randn
+from ..tape.tensor_class import RECORDED as F
+from ..tensors.tensor import Tensor
+from ..transforms import forward_ad
+from ..transforms.batching.vmap import vmap
+from ..values import dtypes
+from .backward import grad
 from .function import Function
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -127,12 +133,12 @@ def gradgradcheck(
     weights = _as_tuple(grad_outputs) if grad_outputs is not None else tuple(
         _random_weight(each, gen_non_contig_grad_outputs) for each in _differentiable(func(*inputs))
     )  # fmt: skip
-    wanted = [isinstance(each, torch.Tensor) and each.requires_grad for each in (*inputs, *weights)]
+    wanted = [isinstance(each, Tensor) and each.requires_grad for each in (*inputs, *weights)]
 
     def gradient(*args: Any) -> tuple[Any, ...]:
         given = [each.requires_grad_() if wants else each for each, wants in zip(args, wanted, strict=True)]
         tensors, outer = given[: len(inputs)], given[len(inputs) :]
-        found = torch.autograd.grad(
+        found = grad(
             _differentiable(func(*tensors)), [each for each, wants in zip(tensors, wanted, strict=False) if wants], outer,
             create_graph=True, allow_unused=True,
         )  # fmt: skip
@@ -159,16 +165,17 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _differentiable(outputs: Any) -> tuple[Any, ...]:
-    return tuple(each for each in _as_tuple(outputs) if isinstance(each, torch.Tensor) and each.requires_grad)
+    return tuple(each for each in _as_tuple(outputs) if isinstance(each, Tensor) and each.requires_grad)
 
 
 def _is_floating(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+    return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
 
 
 def _random_weight(like: Any, noncontiguous: bool) -> Any:
-    return torch.testing.make_tensor(like.shape, dtype=like.dtype, device=like.device, low=-1, high=1, requires_grad=True,
-                                     noncontiguous=noncontiguous)  # fmt: skip
+    shape = (*like.shape, 2) if noncontiguous else like.shape
+    weight = 2 * rand(shape, dtype=like.dtype, device=like.device) - 1
+    return (weight[..., 0] if noncontiguous else weight).requires_grad_()
 
 
 def _on_cpu(tensor: Any) -> Any:
@@ -177,8 +184,8 @@ def _on_cpu(tensor: Any) -> Any:
 
 
 def _close(first: Any, second: Any, rtol: float, atol: float) -> bool:
-    common = torch.promote_types(first.dtype, second.dtype)
-    return bool(torch.allclose(first.to(common), second.to(common), rtol, atol))
+    common = dtypes.promote_types(first.dtype, second.dtype)
+    return bool(F.allclose(first.to(common), second.to(common), rtol, atol))
 
 
 def _is_zero(tensor: Any) -> bool:
@@ -188,13 +195,17 @@ def _is_zero(tensor: Any) -> bool:
 def _directions(tensor: Any) -> Iterator[Any]:
     """The unit tensors of the tensor's shape, on the CPU."""
     for index in range(tensor.numel()):
-        unit = torch.zeros(tensor.numel(), dtype=tensor.dtype, device="cpu")
+        unit = zeros(tensor.numel(), dtype=tensor.dtype, device="cpu")
         unit[index] = 1
         yield unit.reshape(tensor.shape)
 
 
 def _random_direction(tensor: Any) -> Any:
-    return torch.randn(tensor.shape, dtype=tensor.dtype, device="cpu")
+    return randn(tensor.shape, dtype=tensor.dtype, device="cpu")
+
+
+def _random_batch(tensor: Any) -> Any:
+    return F.stack([randn(tensor.shape, dtype=tensor.dtype, device=tensor.device) for _ in range(2)])
 
 
 # --- the check ----------------------------------------------------------------------------------------------------
@@ -210,7 +221,7 @@ class _Check:
     ) -> None:  # fmt: skip
         self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
         self.nondet_tol, self.check_dtypes, self.fast = nondet_tol, check_dtypes, fast
-        self.wanted = [index for index, each in enumerate(inputs) if isinstance(each, torch.Tensor) and each.requires_grad]
+        self.wanted = [index for index, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
         self.check_inputs()
         self.outputs = _differentiable(func(*inputs))
 
@@ -220,7 +231,7 @@ class _Check:
                              "requires_grad=True.")  # fmt: skip
         for index in self.wanted:
             each = self.inputs[index]
-            if each.dtype not in (torch.float64, torch.complex128):
+            if each.dtype not in (dtypes.float64, dtypes.complex128):
                 warnings.warn(f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
                               "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                               stacklevel=4)  # fmt: skip
@@ -246,10 +257,10 @@ class _Check:
             return [(self.func, lambda output: "")]
 
         def part(name: str) -> tuple[Callable[..., Any], Callable[[int], str]]:
-            take = torch.imag if name == "imaginary" else torch.real
+            take = F.imag if name == "imaginary" else F.real
 
             def of_outputs(*inputs: Any) -> Any:
-                return tuple(take(each) if isinstance(each, torch.Tensor) and each.is_complex() else each
+                return tuple(take(each) if isinstance(each, Tensor) and each.is_complex() else each
                              for each in _as_tuple(self.func(*inputs)))  # fmt: skip
 
             told = f"While considering the {name} part of complex outputs only, "
@@ -274,8 +285,8 @@ class _Check:
             rows.append([each.reshape(-1) for each in row])
         if not rows:
             outputs = _differentiable(func(*self.inputs))
-            return [torch.zeros(0, each.numel(), dtype=each.dtype, device="cpu") for each in outputs]
-        return [torch.stack(each) for each in zip(*rows, strict=True)]
+            return [zeros(0, each.numel(), dtype=each.dtype, device="cpu") for each in outputs]
+        return [F.stack(each) for each in zip(*rows, strict=True)]
 
     def difference(self, func: Callable[..., Any], target: Any, direction: Any) -> list[Any]:
         """The derivative of the differentiable outputs along ``direction``, by a central difference."""
@@ -300,16 +311,16 @@ class _Check:
         columns: list[list[Any]] = [[] for _ in targets]
         for weight in _directions(output):
             for place, target, found in zip(columns, targets, self.gradients(output, targets, weight), strict=True):
-                place.append(torch.zeros_like(target, device="cpu").reshape(-1) if found is None else found.reshape(-1))
+                place.append(zeros_like(target, device="cpu").reshape(-1) if found is None else found.reshape(-1))
         return [
-            torch.stack(each, 1) if each else torch.zeros(target.numel(), 0, dtype=target.dtype, device="cpu")
+            F.stack(each, 1) if each else zeros(target.numel(), 0, dtype=target.dtype, device="cpu")
             for each, target in zip(columns, targets, strict=True)
         ]
 
     def gradients(self, output: Any, targets: Tensors, weight: Any) -> list[Any]:
         """Gradients of the targets, which must come out the same twice."""
         found, again = (
-            [None if each is None else _on_cpu(each) for each in torch.autograd.grad(
+            [None if each is None else _on_cpu(each) for each in grad(
                 output, targets, weight.to(output.device, copy=True), retain_graph=True, allow_unused=True)]
             for _ in range(2)
         )  # fmt: skip
@@ -335,7 +346,7 @@ class _Check:
             for i, output in enumerate(outputs):
                 weight = _random_direction(output)
                 (found,) = self.gradients(output, [target], weight)
-                analytical = torch.zeros((), device="cpu") if found is None else (found.conj() * direction).sum()
+                analytical = zeros((), device="cpu") if found is None else (found.conj() * direction).sum()
                 analytical = analytical.real if analytical.is_complex() else analytical
                 numerical = (slopes[i] * weight).sum()
                 scale = max(1.0, float(direction.abs().sum()) * float(weight.abs().sum()))
@@ -359,7 +370,6 @@ class _Check:
     # --- forward mode ---
 
     def forward(self) -> None:
-        forward_ad = torch.autograd.forward_ad
         for j, index in enumerate(self.wanted):
             target = self.inputs[index]
             for part in (1, 1j) if target.is_complex() else (1,):
@@ -367,17 +377,17 @@ class _Check:
                     direction = part * direction
                     numerical = self.difference(self.func, target, direction)
                     with forward_ad.dual_level():
-                        inputs = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.inputs]
+                        inputs = [each.detach() if isinstance(each, Tensor) else each for each in self.inputs]
                         inputs[index] = forward_ad.make_dual(inputs[index], direction.to(target.device))
                         results = zip(_as_tuple(self.func(*inputs)), _as_tuple(self.func(*self.inputs)), strict=True)
-                        duals = [each for each, o in results if isinstance(o, torch.Tensor) and o.requires_grad]
+                        duals = [each for each, o in results if isinstance(o, Tensor) and o.requires_grad]
                         tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
                     self.compare_tangents(j, numerical, tangents, "imaginary" if part == 1j else "real", target.is_complex())
 
     def compare_tangents(self, j: int, numerical: Tensors, tangents: Tensors, part: str, is_complex: bool) -> None:
         prefix = f"While considering the {part} part of complex inputs only, " if is_complex else ""
         for i, (expected, tangent) in enumerate(zip(numerical, tangents, strict=True)):
-            found = torch.zeros_like(expected) if tangent is None else _on_cpu(tangent)
+            found = zeros_like(expected) if tangent is None else _on_cpu(tangent)
             if self.check_dtypes and found.dtype != expected.dtype:
                 raise GradcheckError("Forward AD gradient has dtype mismatch.")
             if not _close(found, expected, self.rtol, self.atol):
@@ -391,35 +401,34 @@ class _Check:
         for i, output in enumerate(self.outputs):
 
             def vjp(weight: Any, output: Any = output) -> tuple[Any, ...]:
-                found = torch.autograd.grad(output, targets, weight, retain_graph=True, allow_unused=True)
-                return tuple(torch.zeros_like(t) if g is None else g for g, t in zip(found, targets, strict=True))
+                found = grad(output, targets, weight, retain_graph=True, allow_unused=True)
+                return tuple(zeros_like(t) if g is None else g for g, t in zip(found, targets, strict=True))
 
-            weights = torch.stack([torch.randn_like(output.detach()) for _ in range(2)])
+            weights = _random_batch(output)
             self.compare_batched(vjp, weights, f"For output {i} and input {{}}:\n")
 
     def batched_forward(self) -> None:
         """A batch of tangents gives the same as one tangent after another."""
-        forward_ad = torch.autograd.forward_ad
         for j, index in enumerate(self.wanted):
 
             def jvp(tangent: Any, index: int = index) -> tuple[Any, ...]:
-                inputs = [each.detach() if isinstance(each, torch.Tensor) else each for each in self.inputs]
+                inputs = [each.detach() if isinstance(each, Tensor) else each for each in self.inputs]
                 with forward_ad.dual_level():
                     inputs[index] = forward_ad.make_dual(inputs[index], tangent)
                     pairs = [forward_ad.unpack_dual(each) for each in _as_tuple(self.func(*inputs)) if _is_floating(each)]
-                return tuple(torch.zeros_like(value) if tangent is None else tangent for value, tangent in pairs)
+                return tuple(zeros_like(value) if tangent is None else tangent for value, tangent in pairs)
 
-            tangents = torch.stack([torch.randn_like(self.inputs[index].detach()) for _ in range(2)])
+            tangents = _random_batch(self.inputs[index])
             self.compare_batched(jvp, tangents, f"For output {{}} and input {j} (forward mode):\n")
 
     def compare_batched(self, function: Callable[..., tuple[Any, ...]], batch: Any, where: str) -> None:
-        expected = [torch.stack(each) for each in zip(*(function(each) for each in batch), strict=True)]
+        expected = [F.stack(each) for each in zip(*(function(each) for each in batch), strict=True)]
         try:
-            found = torch.vmap(function)(batch)
+            found = vmap(function)(batch)
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
         for index, (one, other) in enumerate(zip(found, expected, strict=True)):
-            if not torch.allclose(one, other):
+            if not F.allclose(one, other):
                 raise GradcheckError(f"{where.format(index)}\ngot:\n{one}\n\nexpected:\n{other}\n\nBatched and single "
                                      "gradients differ.")
 
@@ -428,8 +437,8 @@ class _Check:
         if not self.outputs:
             return
         targets = [self.inputs[index] for index in self.wanted]
-        weights = [torch.zeros_like(each) for each in self.outputs]
-        for found, target in zip(torch.autograd.grad(self.outputs, targets, weights, allow_unused=True), targets, strict=True):
+        weights = [zeros_like(each) for each in self.outputs]
+        for found, target in zip(grad(self.outputs, targets, weights, allow_unused=True), targets, strict=True):
             if found is None:
                 continue
             if not _is_zero(found):
@@ -448,7 +457,7 @@ class _Check:
             cut = [_CutOff.apply(each) if index in undefined else each for index, each in enumerate(outputs)]
             targets = [self.inputs[index] for index in self.wanted]
             try:
-                gradients = torch.autograd.grad(cut, targets, [torch.zeros_like(each) for each in cut], allow_unused=True)
+                gradients = grad(cut, targets, [zeros_like(each) for each in cut], allow_unused=True)
             except RuntimeError as error:
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
             if not all(each is None or _is_zero(each) for each in gradients):

@@ -10,13 +10,14 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..hooks import RemovableHandle
-from .engine import current_task
-from .node import Node, accumulator, survey
-from .saved import SAVE_HOOKS, pack
+from ..runtime.state import state
+from ..tape.engine import current_task
+from ..tape.node import Node, accumulator
+from ..tape.saved import SAVE_HOOKS, pack
+from ..values.handles import RemovableHandle
 
 if TYPE_CHECKING:
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
@@ -62,7 +63,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     >>> torch.autograd.graph.increment_version(x); x._version
     1
     """
-    from .._tensor import Tensor
+    from ..tensors.tensor import Tensor
 
     for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not each.is_inference():
@@ -91,7 +92,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     assert mode == "any" or all(each.requires_grad for each in tensors), "Expected gradient function to be set"
-    survey["wanted"] = True  # a pass has to know which gradients it is going to compute
+    state.leaf_hooks = True  # a pass has to know which gradients it is going to compute
     arrived: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def collect(index: int, gradient: Tensor) -> None:

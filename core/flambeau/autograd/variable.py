@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..operations.creation import empty
+from ..tensors.tensor import Tensor
+
 __all__ = ["Variable", "VariableMeta"]
 
 
@@ -11,8 +14,6 @@ class VariableMeta(type):
     """Lets every tensor count as a Variable."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        from .._tensor import Tensor
-
         return isinstance(instance, Tensor)
 
 
@@ -29,9 +30,6 @@ class Variable(metaclass=VariableMeta):
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
-        from .._tensor import Tensor
-        from ..creation import empty
-
         data = empty(0) if data is None else data
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")

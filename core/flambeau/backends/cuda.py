@@ -29,7 +29,7 @@ def is_available() -> bool:
 
 def is_built() -> bool:
     """Whether a backend for CUDA is installed."""
-    from ..cuda import runtime
+    from ..runtime import cuda as runtime
 
     try:
         return runtime.backend() is not None
@@ -77,7 +77,7 @@ def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> AbstractContextManager[None]:
     """A context in which only these ways of computing attention may be taken."""
-    from ..settings import warn_once
+    from ..runtime.warning import warn_once
 
     warn_once("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed.",
               FutureWarning)  # fmt: skip

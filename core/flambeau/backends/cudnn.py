@@ -29,7 +29,7 @@ def version() -> int | None:
 
 
 def _backend_version() -> int | None:
-    from ..cuda import runtime
+    from ..runtime import cuda as runtime
 
     found: int | None = getattr(runtime.backend(), "cudnn_version", lambda: None)()
     return found

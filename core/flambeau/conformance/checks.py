@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import flambeau as torch
-from flambeau.arguments import NotATensor
-from flambeau.backend import for_device_type, selected
 
+from ..backend import for_device_type, selected
+from ..calls.arguments import NotATensor
 from .samples.sample import Bad, Input, Sample, find, find_or_none, replaced
 
 __all__ = ["CHECKS", "IN_DOUBLE", "Checker"]

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import graphs, memory, monitoring, random, runtime, streams
+from ..runtime import cuda as runtime
+from ..runtime.cuda import *
+from . import graphs, memory, monitoring, random, streams
 from .graphs import *
 from .memory import *
 from .monitoring import *
 from .random import *
-from .runtime import *
+from .sharing import ipc_collect
 from .streams import *
 
 __all__ = [
     "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage", "CharTensor", "ComplexDoubleStorage",
     "ComplexFloatStorage", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "GreenContext", "HalfStorage",
     "HalfTensor", "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor", "amp", "comm",
-    "default_generators",
+    "default_generators", "ipc_collect",
 ]  # fmt: skip
 __all__ += [*graphs.__all__, *memory.__all__, *monitoring.__all__, *random.__all__, *runtime.__all__, *streams.__all__]
 
@@ -51,7 +53,7 @@ def __getattr__(name: str) -> Any:
         return random.default_generators()
     if name in _MODULES:
         return import_module(_MODULES[name])
-    from ..tensor_types import TENSOR_TYPES
+    from ..subclasses.tensor_types import TENSOR_TYPES
 
     found = TENSOR_TYPES["cuda"].get(name) or _storages().get(name)
     if found is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import backend as backends
-from .. import devices
+from ..runtime import devices
 
 __all__ = ["AcceleratorError", "Event", "OutOfMemoryError", "Stream", "get_device_module"]
 
@@ -36,13 +37,12 @@ class Stream:
     True
     """
 
+    of_cuda: ClassVar[type[Stream]]  # what `torch.Stream("cuda")` is: set where that is defined
     raw: Any = None  # the library's own stream, where the device has any
 
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is Stream and _place(device).type == "cuda":
-            from .streams import Stream as CudaStream
-
-            return object.__new__(CudaStream)
+            return object.__new__(Stream.of_cuda)
         return object.__new__(cls)
 
     def __init__(self, device: Any = None, *, priority: int = 0) -> None:
@@ -91,11 +91,11 @@ class Stream:
 class Event:
     """A mark in a stream that can be waited for, and whose time can be taken."""
 
+    of_cuda: ClassVar[Callable[..., Event]]  # likewise
+
     def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is Event and device is not None and devices.device(device).type == "cuda":
-            from .streams import Event as CudaEvent
-
-            return CudaEvent(*args, **kwargs)
+            return Event.of_cuda(*args, **kwargs)
         return object.__new__(cls)
 
     def __init__(
@@ -143,12 +143,11 @@ def get_device_module(device: Any = None) -> ModuleType:
     >>> torch.get_device_module("cuda") is torch.cuda
     True
     """
-    import flambeau
-
     kind = _place(device).type
+    package = __name__.partition(".")[0]
     if kind == "cuda":
-        return sys.modules["flambeau.cuda"]
-    module = getattr(flambeau, kind, None) or sys.modules.get(type(backends.for_device_type(kind)).__module__)
+        return sys.modules[f"{package}.cuda"]
+    module = getattr(sys.modules[package], kind, None) or sys.modules.get(type(backends.for_device_type(kind)).__module__)
     if not isinstance(module, ModuleType):
         raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
     return module

@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import Any
 
 from .. import autograd
-from .._tensor import Tensor
-from . import runtime, streams
-from .capabilities import RawGraph
+from ..runtime import cuda as runtime
+from ..runtime.cuda_capabilities import RawGraph
+from ..tensors.tensor import Tensor
+from . import streams
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 

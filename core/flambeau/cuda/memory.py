@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import runtime
+from ..runtime import cuda as runtime
 from .generic import OutOfMemoryError
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .. import devices
 from .. import random as generators
-from .._tensor import Tensor
-from . import runtime
+from ..runtime import cuda as runtime
+from ..runtime import devices
+from ..tensors.tensor import Tensor
 
 __all__ = [
     "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor, wrap
-from ..devices import device, kind_of
-from . import runtime, streams
+from ..runtime import cuda as runtime
+from ..runtime.devices import device, kind_of
+from ..tensors.tensor import Tensor, wrap
+from ..values import dtypes
+from . import streams
 
-__all__ = ["borrow", "collect", "lend"]
+__all__ = ["borrow", "collect", "ipc_collect", "lend"]
 
 _lent: list[tuple[Any, Tensor]] = []  # a byte, 1 while the other process has the memory, and a tensor that keeps it
 
@@ -48,3 +49,9 @@ def borrow(handle: bytes, offset: int, size: int, index: int, byte: Any) -> Tens
 def collect() -> None:
     """Let go of the memory that no other process has any longer."""
     _lent[:] = [each for each in _lent if each[0][0]]
+
+
+def ipc_collect() -> None:
+    """Let go of the memory of tensors that were sent to other processes, and that those no longer use."""
+    runtime.init()
+    collect()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from .. import devices
-from . import generic, runtime
-from .capabilities import RawEvent, RawStream
+from ..runtime import cuda as runtime
+from ..runtime import devices
+from ..runtime.cuda_capabilities import RawEvent, RawStream
+from . import generic
 
 __all__ = [
     "Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "get_stream_from_external",
@@ -225,3 +226,6 @@ def stream(stream: Stream | None) -> StreamContext:
         y = x @ x
     """
     return StreamContext(stream)
+
+
+generic.Stream.of_cuda, generic.Event.of_cuda = Stream, Event

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 
 __all__ = [
     "LinAlgError", "adjoint", "anywhere", "broadcast_matrices", "check_floating", "check_matrix", "check_same_dtype",
@@ -72,7 +72,7 @@ def broadcast_matrices(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
     one, other = A._array.shape, B._array.shape
     if one[:-2] == other[:-2]:
         return A, B
-    from ..dispatch import broadcast_shapes
+    from ..calls.dispatch import broadcast_shapes
 
     batch = broadcast_shapes(one[:-2], other[:-2])
     return A.expand(*batch, *one[-2:]), B.expand(*batch, *other[-2:])

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor
-from ..autograd.unfolding import gathered
-from ..dispatch import require_dtype
-from ..inplace import with_out
-from ..op import op
-from ..return_types import make
+from ..calls.dispatch import require_dtype
+from ..calls.named_results import make
+from ..calls.node_names import gathered
+from ..calls.op import op
+from ..calls.wrappers import with_out
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 from .checks import LinAlgError, adjoint, check_floating, check_matrix, check_square, failure, is_numerical_failure, ones_where
 
 __all__ = [
@@ -82,7 +82,7 @@ def _cholesky_grad(F: Any, g: Any, out: Any, upper: bool) -> Any:
 
 _cholesky = op(
     "linalg_cholesky_ex", _cholesky_forward, results=("L", "info"), result_promotions=("same", "index"),
-    by_columns=("L",), requires="linalg", public=False, method=False, out=False, joint=_cholesky_grad,
+    column_major=("L",), requires="linalg", public=False, method=False, out=False, vjp=_cholesky_grad,
 )  # fmt: skip
 _CholeskyEx = make("linalg_cholesky_ex", ("L", "info"))
 
@@ -152,7 +152,7 @@ def _qr_grad(F: Any, g: Any, out: Any) -> Any:
 
 _qr = op(
     "linalg_qr", lambda xp, A, /, mode="reduced": tuple(xp.linalg.qr(A, mode=mode)), results=("Q", "R"),
-    by_columns=("Q", "R"), requires="linalg", public=False, method=False, out=False, joint=_qr_grad,
+    column_major=("Q", "R"), requires="linalg", public=False, method=False, out=False, vjp=_qr_grad,
 )  # fmt: skip
 _QR = make("linalg_qr", ("Q", "R"))
 
@@ -219,7 +219,7 @@ def _geqrf_grad(F: Any, g: Any) -> Any:
 
 
 _geqrf = op(
-    "geqrf", _geqrf_forward, results=("a", "tau"), by_columns=("a",), public=False, method=False, out=False, joint=_geqrf_grad,
+    "geqrf", _geqrf_forward, results=("a", "tau"), column_major=("a",), public=False, method=False, out=False, vjp=_geqrf_grad,
 )  # fmt: skip
 
 
@@ -311,8 +311,8 @@ def _skew(F: Any, matrices: Any) -> Any:
 
 _svd = op(
     "linalg_svd", lambda xp, A, /, full_matrices=True: tuple(xp.linalg.svd(A, full_matrices=full_matrices)),
-    results=("U", "S", "Vh"), result_promotions=("same", "real", "same"), by_columns=("U", "Vh"), requires="linalg", public=False,
-    method=False, out=False, joint=_svd_grad,
+    results=("U", "S", "Vh"), result_promotions=("same", "real", "same"), column_major=("U", "Vh"), requires="linalg",
+    public=False, method=False, out=False, vjp=_svd_grad,
 )  # fmt: skip
 
 
@@ -386,8 +386,8 @@ def _eigh_grad(F: Any, g: Any, out: Any) -> Any:
 
 _eigh = op(
     "linalg_eigh", lambda xp, A: tuple(xp.linalg.eigh(_hermitian(xp, A))), results=("eigenvalues", "eigenvectors"),
-    result_promotions=("real", "same"), by_columns=("eigenvectors",), requires="linalg", public=False, method=False, out=False,
-    joint=_eigh_grad,
+    result_promotions=("real", "same"), column_major=("eigenvectors",), requires="linalg", public=False, method=False, out=False,
+    vjp=_eigh_grad,
 )  # fmt: skip
 
 
@@ -456,7 +456,7 @@ def _eigvals_grad(F: Any, g: Any, A: Any) -> Any:
 
 _eig = op(
     "linalg_eig", lambda xp, A: tuple(xp.linalg.eig(A)), promote="complex", results=("eigenvalues", "eigenvectors"),
-    by_columns=("eigenvectors",), requires="linalg.eig", public=False, method=False, out=False, joint=_eig_grad,
+    column_major=("eigenvectors",), requires="linalg.eig", public=False, method=False, out=False, vjp=_eig_grad,
 )  # fmt: skip
 _eigvals = op(
     "linalg_eigvals", lambda xp, A: xp.linalg.eig(A)[0], promote="complex",

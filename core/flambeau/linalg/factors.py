@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor
-from ..autograd.node import shown_as
-from ..autograd.unfolding import gathered
-from ..inplace import with_out
-from ..op import op
-from ..return_types import make
+from ..calls.named_results import make
+from ..calls.node_names import gathered
+from ..calls.op import op
+from ..calls.wrappers import with_out
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 from .checks import (
     adjoint,
     broadcast_matrices,
@@ -78,8 +78,8 @@ def _solve_triangular_grad(
 
 
 triangular = op(
-    "linalg_solve_triangular", solve_triangular_forward, promote="match", by_columns=("out",), public=False, method=False,
-    out=False, joint=_solve_triangular_grad,
+    "linalg_solve_triangular", solve_triangular_forward, promote="match", column_major=("out",), public=False, method=False,
+    out=False, vjp=_solve_triangular_grad,
 )  # fmt: skip
 
 
@@ -134,8 +134,8 @@ def _cholesky_solve_grad(F: Any, g: Any, L: Any, out: Any, upper: bool, needs: A
 
 
 _cholesky_solve = op(
-    "cholesky_solve", _cholesky_solve_forward, promote="match", by_columns=("out",), public=False, method=False, out=False,
-    joint=_cholesky_solve_grad,
+    "cholesky_solve", _cholesky_solve_forward, promote="match", column_major=("out",), public=False, method=False, out=False,
+    vjp=_cholesky_solve_grad,
 )  # fmt: skip
 
 
@@ -200,7 +200,7 @@ def _permutation_forward(xp: Any, input: Any, pivots: Any, /, rows: int) -> Any:
 
 
 permutation = op(
-    "permutation_matrix", _permutation_forward, apart=("pivots",), public=False, method=False, out=False,
+    "permutation_matrix", _permutation_forward, keeps_dtype=("pivots",), public=False, method=False, out=False,
     doc="The matrix ``P`` in ``A = P L U``, of the dtype of ``input``, from the swaps of rows.",
 )  # fmt: skip
 
@@ -244,7 +244,7 @@ def _unit_lower_h(F: Any, L: Any) -> Any:
 
 _lu_factor = op(
     "linalg_lu_factor_ex", lambda xp, A: lu_arrays(xp, A), results=("LU", "pivots", "info"),
-    result_promotions=("same", "index", "index"), by_columns=("LU",), public=False, method=False, out=False, joint=_lu_grad,
+    result_promotions=("same", "index", "index"), column_major=("LU",), public=False, method=False, out=False, vjp=_lu_grad,
 )  # fmt: skip
 _LUFactor, _LUFactorEx = make("linalg_lu_factor", ("LU", "pivots")), make("linalg_lu_factor_ex", ("LU", "pivots", "info"))
 _LU = make("linalg_lu", ("P", "L", "U"))
@@ -353,12 +353,13 @@ def _solve(A: Tensor, B: Tensor, upper: bool, unitriangular: bool = False) -> Te
 # Not in the array API: where a backend has no kernel, and its library no such function, the CPU computes.
 _ldl_factor = op(
     "linalg_ldl_factor_ex", lambda xp, A, /, hermitian=False: xp.linalg.ldl_factor_ex(A, hermitian),
-    results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), by_columns=("LD",),
+    results=("LD", "pivots", "info"), result_promotions=("same", "index", "index"), column_major=("LD",),
     requires="linalg.ldl_factor_ex", public=False, method=False, out=False,
 )  # fmt: skip
 _ldl_solve = op(
     "linalg_ldl_solve", lambda xp, LD, B, pivots, /, hermitian=False: xp.linalg.ldl_solve(LD, B, pivots, hermitian),
-    apart=("pivots",), promote="match", by_columns=("out",), requires="linalg.ldl_solve", public=False, method=False, out=False,
+    keeps_dtype=("pivots",), promote="match", column_major=("out",), requires="linalg.ldl_solve",
+    public=False, method=False, out=False,
 )  # fmt: skip
 _LDLFactor, _LDLFactorEx = make("linalg_ldl_factor", ("LD", "pivots")), make("linalg_ldl_factor_ex", ("LD", "pivots", "info"))
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor
-from ..arguments import Dims, Number, as_python
-from ..inplace import with_out
-from ..ops.reductions import _vector_norm, amax, amin
-from ..ops.views import wrap_dim
+from ..calls.arguments import Dims, Number, as_python
+from ..calls.wrappers import with_out
+from ..operations.reductions import _vector_norm, amax, amin
+from ..operations.views import wrap_dim
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 from .checks import check_floating, check_matrix, promote_square
 from .decompositions import eigvalsh, svdvals
 from .solves import inv_ex, tolerance

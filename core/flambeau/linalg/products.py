@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor
-from ..autograd.unfolding import gathered
-from ..dispatch import require_dtype
-from ..inplace import with_out
-from ..op import PUBLIC, op
-from ..ops import views
-from ..ops.standard import extremes
-from ..settings import contiguous_format
+from ..calls.dispatch import require_dtype
+from ..calls.node_names import gathered
+from ..calls.op import op
+from ..calls.tables import PUBLIC
+from ..calls.wrappers import with_out
+from ..operations import views
+from ..operations.standard import extremes
+from ..tensors.memory_format import contiguous_format
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 from .checks import check_floating, check_square
 from .solves import inv
 
@@ -91,7 +92,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     count = (x.shape[-1] if x.ndim else 1) if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
-    from ..ops.joining import cat
+    from ..operations.joining import cat
 
     x = x if x.ndim else x.reshape(1)
     ones = x.new_ones((*x.shape, 1))

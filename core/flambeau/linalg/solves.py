@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor
-from ..autograd.unfolding import gathered
-from ..dispatch import require_constant
-from ..inplace import with_out
-from ..op import composite, op
-from ..return_types import make
+from ..calls.dispatch import require_constant
+from ..calls.named_results import make
+from ..calls.node_names import gathered
+from ..calls.op import composite, op
+from ..calls.wrappers import with_out
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 from .checks import (
     LinAlgError,
     anywhere,
@@ -57,7 +57,7 @@ def _solve_grad(F: Any, g: Any, A: Any, out: Any, needs: Any) -> Any:
 
 _solve = op(
     "linalg_solve_ex", _solve_forward, promote="match", results=("result", "info"), result_promotions=("same", "index"),
-    by_columns=("result",), requires="linalg", public=False, method=False, out=False, joint=_solve_grad,
+    column_major=("result",), requires="linalg", public=False, method=False, out=False, vjp=_solve_grad,
 )  # fmt: skip
 
 
@@ -72,8 +72,8 @@ def _inv_grad(F: Any, g: Any, out: Any) -> Any:
 
 
 _inv = op(
-    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), by_columns=("inverse",),
-    requires="linalg", public=False, method=False, out=False, joint=_inv_grad,
+    "linalg_inv_ex", _inv_forward, results=("inverse", "info"), result_promotions=("same", "index"), column_major=("inverse",),
+    requires="linalg", public=False, method=False, out=False, vjp=_inv_grad,
 )  # fmt: skip
 _SolveEx, _InvEx = make("linalg_solve_ex", ("result", "info")), make("linalg_inv_ex", ("inverse", "info"))
 
@@ -188,7 +188,7 @@ def cofactors(A: Tensor) -> Tensor:
     U, S, Vh = svd(A)
     others = [_product_without(S, i) for i in range(S.shape[-1])]
     turn = (_det(U) * _det(Vh)).conj().unsqueeze(-1).unsqueeze(-1)
-    from ..ops.joining import stack
+    from ..operations.joining import stack
 
     return turn * ((U * stack(others, -1).unsqueeze(-2)) @ Vh)  # type: ignore[no-any-return]  # has several results
 
@@ -214,7 +214,7 @@ def _slogdet_grad(F: Any, g: Any, A: Any, out: Any) -> Any:
 
 _slogdet = op(
     "linalg_slogdet", lambda xp, A: tuple(xp.linalg.slogdet(A)), results=("sign", "logabsdet"),
-    result_promotions=("same", "real"), requires="linalg", public=False, method=False, out=False, joint=_slogdet_grad,
+    result_promotions=("same", "real"), requires="linalg", public=False, method=False, out=False, vjp=_slogdet_grad,
 )  # fmt: skip
 
 
@@ -289,7 +289,8 @@ def _pinv_forward(xp: Any, A: Any, atol: Any, rtol: Any, /, hermitian: bool = Fa
 
 
 _pinv = op(
-    "linalg_pinv", _pinv_forward, apart=("atol", "rtol"), requires="linalg", public=False, method=False, out=False, A=_pinv_grad,
+    "linalg_pinv", _pinv_forward, keeps_dtype=("atol", "rtol"), requires="linalg", public=False, method=False,
+    out=False, A=_pinv_grad,
 )  # fmt: skip
 
 
@@ -360,7 +361,7 @@ def _lstsq_grad(F: Any, g: Any, A: Any, B: Any, out: Any, is_vector: bool, with_
 
 _lstsq = op(
     "linalg_lstsq", _lstsq_forward, promote="match", results=("solution", "residuals", "inverse"),
-    result_promotions=("same", "real", "same"), requires="linalg", public=False, method=False, out=False, joint=_lstsq_grad,
+    result_promotions=("same", "real", "same"), requires="linalg", public=False, method=False, out=False, vjp=_lstsq_grad,
 )  # fmt: skip
 _Lstsq = make("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")

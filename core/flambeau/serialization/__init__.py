@@ -16,6 +16,7 @@ from typing import Any
 
 import flambeau as torch
 
+from ..protocols.pickling import copy_sharing_storage, reduce_parameter, reduce_storage, reduce_tensor
 from .loading import SourceChangeWarning, get_unsafe_globals_in_checkpoint, load
 from .locations import default_restore_location, location_tag, register_package, validate_cuda_device
 from .names import StorageType, storage_type
@@ -33,7 +34,6 @@ from .options import (
     set_default_mmap_options,
     skip_data,
 )
-from .rebuild import copy_sharing_storage, reduce_parameter, reduce_storage, reduce_tensor
 from .saving import save
 
 __all__ = [

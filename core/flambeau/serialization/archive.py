@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import IO, Any
 from zipfile import ZIP64_LIMIT, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from ..dtypes import dtype
+from ..values.dtypes import dtype
 
 __all__ = ["ArchiveReader", "ArchiveWriter", "is_archive", "swap_bytes"]
 

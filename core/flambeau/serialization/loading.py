@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from .. import dtypes
+from ..protocols.pickling import storage_over
 from ..storage import TypedStorage, UntypedStorage
+from ..values import dtypes
 from .archive import ArchiveReader, is_archive, swap_bytes
 from .locations import restorer
 from .options import assumed_byteorder, get_default_mmap_options, is_skipping_data
 from .pickles import SafeUnpickler, unpickler_class, unsafe_globals
-from .rebuild import storage_over
 from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
 
 __all__ = ["SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import flambeau as torch
 
-from .. import devices
+from ..runtime import devices
 
 __all__ = [
     "default_restore_location",

@@ -9,13 +9,14 @@ from typing import Any
 
 import flambeau as torch
 
-from .. import devices, dtypes
-from .._tensor import Tensor
-from ..aliases import face
-from ..parameter import Parameter
-from ..size import Size
+from ..protocols import pickling as rebuild
+from ..runtime import devices
+from ..runtime.aliases import face
 from ..storage import TypedStorage, UntypedStorage
-from . import rebuild
+from ..subclasses.parameter import Parameter
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from ..values.sizes import Size
 
 __all__ = ["StorageType", "known", "may_be_called", "public", "storage_type", "torch_name"]
 

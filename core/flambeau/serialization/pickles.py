@@ -12,8 +12,8 @@ from typing import IO, Any
 
 import flambeau as torch
 
-from .._tensor import Tensor
-from ..parameter import Parameter
+from ..subclasses.parameter import Parameter
+from ..tensors.tensor import Tensor
 from . import names
 from .options import safe_globals_by_name
 

@@ -8,11 +8,12 @@ import struct
 import sys
 from typing import IO, Any
 
-from .. import devices, dtypes
-from .._tensor import Tensor
 from ..backend import contiguous_strides
+from ..protocols.pickling import on_storage, storage_over
+from ..runtime import devices
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 from .archive import swap_bytes
-from .rebuild import on_storage, storage_over
 
 __all__ = ["load_safetensors"]
 

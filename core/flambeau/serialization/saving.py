@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
-from .. import dtypes
 from ..storage import TypedStorage, UntypedStorage
+from ..values import dtypes
 from .archive import ArchiveWriter
 from .locations import location_tag
 from .names import storage_type

@@ -14,10 +14,10 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import dtypes
-from .._tensor import Tensor
-from ..creation import arange, ones
-from ..factory import _finish
+from ..operations.creation import arange, ones
+from ..operations.factory import _finish
+from ..tensors.tensor import Tensor
+from ..values import dtypes
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",

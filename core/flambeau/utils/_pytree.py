@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from types import UnionType
 from typing import Any
 
-from ..tree import Spec as TreeSpec
-from ..tree import count, flatten, flatten_up_to, unflatten
+from ..values.trees import Spec as TreeSpec
+from ..values.trees import count, flatten, flatten_up_to, unflatten
 
 __all__ = [
     "TreeSpec", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_structure",

@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-from enum import IntEnum
 from typing import Any
 
-from .._tensor import Tensor
-from ..creation import from_dlpack
+from ..operations.creation import from_dlpack
+from ..tensors.tensor import Tensor
+from ..values.dlpack import DLDeviceType
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
-
-
-class DLDeviceType(IntEnum):
-    """The numbers that DLPack gives to types of devices.
-
-    >>> import flambeau as torch
-    >>> torch.utils.dlpack.DLDeviceType(2)
-    <DLDeviceType.kDLCUDA: 2>
-    """
-
-    kDLCPU = 1
-    kDLCUDA = 2
-    kDLCUDAHost = 3
-    kDLOpenCL = 4
-    kDLVulkan = 7
-    kDLMetal = 8
-    kDLVPI = 9
-    kDLROCM = 10
-    kDLROCMHost = 11
-    kDLExtDev = 12
-    kDLCUDAManaged = 13
-    kDLOneAPI = 14
-    kDLWebGPU = 15
-    kDLHexagon = 16
-    kDLMAIA = 17
 
 
 def to_dlpack(tensor: Tensor) -> Any:
@@ -45,28 +19,3 @@ def to_dlpack(tensor: Tensor) -> Any:
     tensor([1., 1.])
     """
     return tensor.detach().__dlpack__()
-
-
-class Capsule:
-    """A bare capsule, as the object with the DLPack protocol that array libraries ask for."""
-
-    _TENSOR_AT = {b"dltensor": 0, b"dltensor_versioned": 32}  # the offset of the DLTensor in what the capsule points to
-
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        api = ctypes.pythonapi
-        api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-        api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-        api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-        name = api.PyCapsule_GetName(self._capsule) if type(self._capsule).__name__ == "PyCapsule" else None
-        if name not in self._TENSOR_AT:
-            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, "
-                               "so you might have already constructed a tensor from it once.")  # fmt: skip
-        start = api.PyCapsule_GetPointer(self._capsule, name) + self._TENSOR_AT[name]
-        device_type, index = (ctypes.c_int32 * 2).from_address(start + ctypes.sizeof(ctypes.c_void_p))  # after the address
-        return device_type, index

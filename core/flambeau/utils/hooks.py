@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..hooks import RemovableHandle
+from ..values.handles import RemovableHandle
 
 __all__ = ["RemovableHandle"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau.cuda import sharing
-from flambeau.parameter import Parameter
+from flambeau.extension import Parameter
 
 from .shared import SharedBlock, block_tensor, share
 

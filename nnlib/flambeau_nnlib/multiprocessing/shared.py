@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau as torch
-from flambeau.relocation import relocate
+from flambeau.extension import relocate
 
 __all__ = [
     "SharedBlock",

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau import Tensor
-from flambeau.arguments import as_float, as_int
-from flambeau.dispatch import require_flags
-from flambeau.ops.neural import reduction_of
-from flambeau.overrides import open_to_overrides
+from flambeau.extension import as_float, as_int, open_to_overrides, require_flags
+from flambeau.extension.functions import reduction_of
 
 from .functional import loss, margin_loss, warping
 

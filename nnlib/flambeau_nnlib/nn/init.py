@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Generator, Tensor
-from flambeau.overrides import open_to_overrides
+from flambeau.extension import open_to_overrides
 
 __all__ = [
     "calculate_gain",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau as torch
-from flambeau.parameter import Buffer, Parameter
+from flambeau.extension import Buffer, Parameter
 
 __all__ = [
     "Buffer",

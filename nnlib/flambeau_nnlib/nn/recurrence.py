@@ -8,11 +8,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.arguments import as_float, as_int
-from flambeau.autograd.node import shown_as
-from flambeau.dispatch import require_flags
-from flambeau.ops.recurrent import elman_layer, gru_layer, lstm_layer
-from flambeau.overrides import open_to_overrides
+from flambeau.extension import as_float, as_int, open_to_overrides, require_flags, shown_as
+from flambeau.extension.functions import elman_layer, gru_layer, lstm_layer
 
 from . import functional as F
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.steps import has_step
+from flambeau.extension import has_step
 
 from . import check
 from .flat import Flattener

@@ -6,7 +6,7 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.steps import fused_step
+from flambeau.extension import fused_step
 
 from . import check
 from .first_order import FirstOrder, Scalar, can_fuse, descent

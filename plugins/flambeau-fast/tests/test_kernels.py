@@ -9,8 +9,8 @@ from flambeau_fast import choice, loops, onednn
 from flambeau_fast.samples import calls
 
 from flambeau.backend import find
-from flambeau_backends.numpy import kernels as numpy_kernels
-from flambeau_backends.numpy.random import Generator
+from flambeau_backends.numpy.packs import Generator
+from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 KERNELS, IN_PLACE = find("numpy").all_kernels, find("numpy").all_inplace_kernels
 TOLERANCE = 2e-5  # of the largest value: Winograd's convolution has the largest share

@@ -10,7 +10,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.backend import find
-from flambeau_backends.numpy import kernels as numpy_kernels
+from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 nn = torch.nn
 

@@ -9,8 +9,8 @@ tensor([0., 1.])
 from __future__ import annotations
 
 from flambeau import bilinear, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from flambeau.ops.linear import linear
-from flambeau.overrides import open_to_overrides
+from flambeau.extension import open_to_overrides
+from flambeau.extension.functions import linear
 
 from . import activation, attention, distance, loss, margin_loss, normalization, padding, pooling, vision, warping
 from . import dropout as dropping

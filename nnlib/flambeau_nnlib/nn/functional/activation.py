@@ -8,8 +8,8 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.ops import activation as ops
-from flambeau.ops.activation import (
+from flambeau.extension import functions as ops
+from flambeau.extension.functions import (
     celu_,
     elu_,
     gelu,
@@ -25,7 +25,7 @@ from flambeau.ops.activation import (
     softplus,
     softshrink,
     threshold_,
-)  # fmt: skip
+)
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",

@@ -8,11 +8,8 @@ from collections.abc import Sequence
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.arguments import as_float
-from flambeau.autograd.unfolding import gathered
-from flambeau.dispatch import require_flags
-from flambeau.ops.attention import attention, fused_attention, has_fused_attention, learns_nothing
-from flambeau.ops.linear import linear
+from flambeau.extension import as_float, gathered, require_flags
+from flambeau.extension.functions import attention, fused_attention, has_fused_attention, learns_nothing, linear
 
 from .activation import softmax
 from .dropout import dropout

@@ -6,10 +6,9 @@ import warnings
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.arguments import as_int
-from flambeau.dispatch import require_flags
-from flambeau.ops import embedding as ops
-from flambeau.ops.embedding import one_hot
+from flambeau.extension import as_int, require_flags
+from flambeau.extension import functions as ops
+from flambeau.extension.functions import one_hot
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

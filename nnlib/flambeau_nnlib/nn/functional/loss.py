@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.arguments import Number, as_float
-from flambeau.dispatch import require_flags
-from flambeau.ops import ctc
-from flambeau.ops import loss as ops
-from flambeau.ops.linear import linear
+from flambeau.extension import Number, as_float, require_flags
+from flambeau.extension import functions as ctc
+from flambeau.extension import functions as ops
+from flambeau.extension.functions import linear
 
 from .._reduction import legacy_get_string
 

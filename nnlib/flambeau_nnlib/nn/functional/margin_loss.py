@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.arguments import as_float
-from flambeau.autograd.unfolding import gathered
-from flambeau.dispatch import require_constant, require_dtype, require_flags
-from flambeau.ops import loss as ops
-from flambeau.ops.loss import check_reduction, reduced
+from flambeau.extension import as_float, gathered, require_constant, require_dtype, require_flags
+from flambeau.extension import functions as ops
+from flambeau.extension.functions import check_reduction, reduced
 
 from .activation import logsigmoid
 from .distance import pairwise_distance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau import Tensor
-from flambeau.ops import padding as ops
+from flambeau.extension import functions as ops
 
 __all__ = ["pad"]
 

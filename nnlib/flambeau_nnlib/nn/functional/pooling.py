@@ -10,12 +10,10 @@ from typing import Any
 
 import flambeau as torch
 from flambeau import Tensor, adaptive_avg_pool1d, avg_pool1d
-from flambeau.autograd.unfolding import gathered
-from flambeau.dispatch import require_dtype
-from flambeau.ops import adaptive_pooling
-from flambeau.ops import pooling as ops
-from flambeau.ops.conversion import in_format_of
-from flambeau.ops.pooling import avg_pool2d, avg_pool3d
+from flambeau.extension import functions as adaptive_pooling
+from flambeau.extension import functions as ops
+from flambeau.extension import gathered, require_dtype
+from flambeau.extension.functions import avg_pool2d, avg_pool3d, in_format_of
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor, channel_shuffle, pixel_shuffle, pixel_unshuffle
-from flambeau.arguments import as_float
-from flambeau.dispatch import require_flags, whole_numbers
-from flambeau.ops.folding import fold, unfold
-from flambeau.ops.resampling import resample
+from flambeau.extension import as_float, require_flags, whole_numbers
+from flambeau.extension.functions import fold, resample, unfold
 
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 

@@ -9,9 +9,8 @@ from math import prod
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.autograd.unfolding import gathered
-from flambeau.dispatch import require_dtype, require_flags
-from flambeau.ops.views import tied, with_tied_gradient
+from flambeau.extension import gathered, require_dtype, require_flags
+from flambeau.extension.functions import tied, with_tied_gradient
 
 __all__ = ["affine_grid", "grid_sample"]
 

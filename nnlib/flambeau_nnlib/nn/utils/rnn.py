@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import flambeau as torch
 from flambeau import Tensor
-from flambeau.overrides import open_to_overrides
+from flambeau.extension import open_to_overrides
 
 __all__ = [
     "PackedSequence",

@@ -17,7 +17,7 @@ __all__ = ["flambeau_inplace_kernels", "flambeau_kernels", "flambeau_report_head
 def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
     if backend.name != "numpy":
         return None
-    from flambeau_backends.numpy.threads import follow
+    from flambeau_backends.numpy.packs import follow
 
     from . import (  # noqa: F401  # each registers its own
         attention,

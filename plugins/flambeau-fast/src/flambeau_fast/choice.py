@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau_backends.numpy import kernels as numpy_kernels
+from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 __all__ = ["IN_PLACE", "KERNELS", "Declined", "fast", "fast_in_place", "is_dense", "process"]
 

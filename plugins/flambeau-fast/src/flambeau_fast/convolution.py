@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau_backends.numpy import kernels_conv
+from flambeau_backends.numpy.packs import kernels_conv
 
 from . import columns, onednn, small_winograd, winograd
 from .choice import FLOAT, fast, is_dense

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.backend import memory_order
-from flambeau_backends.numpy.random import Generator
+from flambeau_backends.numpy.packs import Generator
 
 from .choice import FLOAT, fast
 from .lazy import Lazy

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau_backends.numpy.threads import keep_products_serial
+from flambeau_backends.numpy.packs import keep_products_serial
 
 from . import threads
 from .choice import Declined

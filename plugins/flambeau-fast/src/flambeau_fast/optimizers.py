@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from flambeau_backends.numpy.quiet import quiet
+from flambeau_backends.numpy.packs import quiet
 
 from .choice import FLOAT, fast, is_dense
 from .lazy import Lazy

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.pooling import window_sizes
+from flambeau.extension.functions import window_sizes
 
 from .choice import FLOAT, fast, is_dense
 from .lazy import Lazy

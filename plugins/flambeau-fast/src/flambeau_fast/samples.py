@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flambeau_backends.numpy import kernels as numpy_kernels
-from flambeau_backends.numpy.random import Generator
+from flambeau_backends.numpy.packs import Generator
+from flambeau_backends.numpy.packs import kernels as numpy_kernels
 
 from .choice import FLOAT, KERNELS
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau_backends.numpy import winograd as plain
+from flambeau_backends.numpy.packs import winograd as plain
 
 from . import onednn
 from .choice import FLOAT

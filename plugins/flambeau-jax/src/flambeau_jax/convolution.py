@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from flambeau.op import OPS
+from flambeau.extension import forward_of
 
 from .compiled import Compiled
 
@@ -35,7 +35,7 @@ def convolution_transposed(
     input: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     if not jnp.issubdtype(input.dtype, jnp.inexact):  # JAX transposes functions of such numbers only
-        return OPS["convolution_transposed"].forward(jnp, input, weight, bias, size, stride, padding, dilation, groups)
+        return forward_of("convolution_transposed")(jnp, input, weight, bias, size, stride, padding, dilation, groups)
     convolve, shape = _along(stride, padding, dilation, groups), (input.shape[0], weight.shape[1] * groups, *size)
     return _with_bias(_transposed(lambda made: convolve(made, weight), input, shape), bias)
 

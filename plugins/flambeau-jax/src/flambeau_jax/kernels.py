@@ -8,7 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from flambeau.op import OPS
+from flambeau.extension import forward_of
 
 from .compiled import Compiled
 from .convolution import CONVOLUTIONS
@@ -176,7 +176,7 @@ def setitem(input: Any, value: Any, index: Any) -> Any:
 
 @compiled
 def put_view(input: Any, value: Any, view: str, params: Any) -> Any:
-    return OPS["view_scatter"].forward(jnp, input, value, view, params)
+    return forward_of("view_scatter")(jnp, input, value, view, params)
 
 
 @kernel

@@ -11,7 +11,6 @@ from ... import tv_tensors
 from ..._extras import is_pil_image
 from .. import _tensor
 from .. import functional as F
-from ..functional.geometry import resize_by
 from .._geometry import InterpolationMode
 from ..functional import (
     get_dimensions,
@@ -19,6 +18,7 @@ from ..functional import (
     pil_to_tensor,
     to_pil_image,
 )
+from ..functional.geometry import resize_by
 from ..functional.kinds import register_kernels
 from ._kernels import clamp_boxes, convert_boxes
 from ._samples import typed

@@ -1,0 +1,258 @@
+"""`backward` and `grad`: their arguments, checked, and the pass that they ask for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from ..calls import overriding
+from ..runtime.devices import Kind
+from ..runtime.state import state
+from ..tape import engine
+from ..tape.node import Node
+from ..tape.tensor_class import tensor_class
+from ..tape.transforming import refuse_backward
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from ..values.sizes import Size
+from . import graph
+
+__all__ = ["backward", "grad"]
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+    *,
+    retain_variables: bool | None = None,
+) -> None:
+    """Accumulate into the leaves the gradients of the sum of ``tensors``, each weighted by its ``grad_tensors``.
+
+    Args:
+        tensors: one tensor or a sequence.
+        grad_tensors: a weight per tensor, of its shape; may be None for tensors of one element.
+        retain_graph: keep what was saved, for another backward; by default as ``create_graph``.
+        create_graph: record the backward itself, for higher derivatives.
+        inputs: accumulate only into these.
+        grad_variables, retain_variables: the names in PyTorch 0.2 of ``grad_tensors`` and ``retain_graph``.
+
+    Raises:
+        RuntimeError: a tensor needs no gradient, or a weight is missing or of the wrong shape, or the graph was freed.
+
+    >>> import flambeau as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.autograd.backward([x * 2, x * 3], [torch.ones(2), torch.ones(2)])
+    >>> x.grad
+    tensor([5., 5.])
+    """
+    if grad_variables is not None and grad_tensors is not None:
+        raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                           "use `grad_tensors`.")  # fmt: skip
+    refuse_backward()
+    if create_graph:
+        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+                      "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+                      "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+                      "after use to break the cycle and avoid the leak.", stacklevel=2)  # fmt: skip
+    if grad_tensors is None and grad_variables is None and inputs is None and hasattr(tensors, "_requires_grad"):
+        roots = [_root(tensors, None, 0)]
+    else:
+        inputs = None if inputs is None else _inputs("`inputs` argument to `backward()`", inputs, "can't retain_grad on Tensor "
+                                                     "that has requires_grad=False")  # fmt: skip
+        roots = _roots(_sequence(tensors), grad_variables if grad_tensors is None else grad_tensors)
+    retain_graph = retain_variables if retain_graph is None else retain_graph
+    engine.run(roots, retain_graph=bool(create_graph if retain_graph is None else retain_graph),
+               create_graph=create_graph, inputs=inputs)  # fmt: skip
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the (weighted) sum of ``outputs`` with respect to ``inputs``; ``grad`` fields stay as they are.
+
+    Args:
+        outputs, inputs: a tensor (or GradientEdge) or a sequence; ``inputs`` may be a dict, and then the result is one.
+        grad_outputs: a weight per output; may be None for outputs of one element.
+        allow_unused: return None for an input that the outputs do not depend on, instead of raising.
+        is_grads_batched: the weights have a leading batch dimension, and so do the results.
+        materialize_grads: zeros instead of None for unused inputs.
+
+    Raises:
+        RuntimeError: an input does not require grad, or is unused.
+
+    >>> import flambeau as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (first,) = torch.autograd.grad(x**3, x, create_graph=True)
+    >>> torch.autograd.grad(first, x)
+    (tensor(18.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                         "allow_unused=False.")  # fmt: skip
+    if isinstance(inputs, dict):
+        given = dict(inputs)
+        found = grad(outputs, tuple(given.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
+                     is_grads_batched, materialize_grads)  # fmt: skip
+        return dict(zip(given, found, strict=True))  # type: ignore[return-value]  # a dict for a dict
+    involved = overriding.relevant([outputs, inputs])
+    if overriding.wanted(involved, name="grad"):
+        return overriding.handle_torch_function(  # type: ignore[no-any-return]  # an override may return anything
+            grad, involved, outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph,
+            only_inputs=only_inputs, allow_unused=allow_unused, is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads)  # fmt: skip
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)  # fmt: skip
+    outputs, inputs = _sequence(outputs), _inputs("`inputs` argument to `grad()`", inputs)
+    if is_grads_batched:
+        return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+    retain = bool(create_graph if retain_graph is None else retain_graph)
+    result = engine.run(
+        _roots(outputs, grad_outputs), retain_graph=retain, create_graph=create_graph, inputs=inputs, capture=True
+    )
+    assert result is not None
+    if materialize_grads:
+        result = [_zeros_like(each, create_graph) if g is None else g for g, each in zip(result, inputs, strict=True)]
+    elif not allow_unused and any(each is None for each in result):
+        index = next(index for index, each in enumerate(result) if each is None)
+        raise RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                           "allow_unused=True if this is the desired behavior.")  # fmt: skip
+    return tuple(result)
+
+
+def batched_grad(
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    weights: Any,
+    retain_graph: Any,
+    create_graph: bool,
+    allow_unused: Any,
+    materialize: bool,
+) -> tuple[Any, ...]:
+    """`grad` for a batch of weights at once."""
+    from ..transforms.batching.vmap import vmap  # which few programs need
+
+    weights = (weights,) if isinstance(weights, Tensor) else tuple(weights)
+    unused: list[int] = []
+
+    def pull(*batch: Any) -> tuple[Any, ...]:
+        found = grad(outputs, inputs, batch, retain_graph=retain_graph, create_graph=create_graph, allow_unused=allow_unused,
+                     materialize_grads=materialize)  # fmt: skip
+        unused[:] = [index for index, each in enumerate(found) if each is None]
+        return tuple(each for each in found if each is not None)
+
+    for index, (weight, output) in enumerate(zip(weights, outputs, strict=True)):
+        if tuple(weight.shape[1:]) != tuple(output.shape):
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                               "dimension. The sizes of the remaining dimensions are expected to match the shape of "
+                               f"corresponding output, but a mismatch was detected: grad_output[{index}] has a shape of "
+                               f"{weight.shape[1:]} and output[{index}] has a shape of {output.shape}. If you only want some "
+                               "tensors in `grad_output` to be considered batched, consider using vmap.")  # fmt: skip
+    found = iter(vmap(pull)(*weights))
+    return tuple(None if index in unused else next(found) for index in range(len(inputs)))
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _sequence(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, (Tensor, graph.GradientEdge)) else tuple(value)
+
+
+def _inputs(
+    what: str, inputs: Any, refusal: str = "One of the differentiated Tensors does not require grad"
+) -> tuple[Any, ...]:
+    """The tensors to differentiate by, checked."""
+    if isinstance(inputs, Mapping):
+        raise TypeError(f"{what} must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
+    given = _sequence(inputs)
+    if not given:
+        raise RuntimeError(f"{what} cannot be empty.")
+    if any(not isinstance(each, graph.GradientEdge) and not each._requires_grad for each in given):
+        raise RuntimeError(refusal)
+    return given
+
+
+def _zeros_like(input: Any, requires_grad: bool) -> Tensor:
+    if isinstance(input, graph.GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return input.new_zeros(input.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]  # ``input`` is Any
+
+
+def _roots(outputs: Sequence[Any], weights: Any) -> list[tuple[Any, Tensor]]:
+    """Pair the edge of each output with its weight, checked."""
+    weights = _sequence(weights) or (None,) * len(outputs)
+    if len(weights) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(weights)} gradients")
+    return [_root(each, weight, index) for index, (each, weight) in enumerate(zip(outputs, weights, strict=False))]
+
+
+def _root(output: Any, weight: Any, index: int) -> tuple[Any, Tensor]:
+    """The edge of an output and its weight, by default 1."""
+    if isinstance(output, graph.GradientEdge):
+        edge = engine.edge_of(output)
+    elif not output._requires_grad:
+        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    else:
+        edge = output._node or output
+    if weight is None:
+        return edge, _one_like(edge)
+    if not hasattr(weight, "_kind"):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
+    shape, kind = engine.shape_of(edge), engine.kind_of_edge(edge)
+    if weight._array.shape != shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {weight.shape} and output[{index}] "
+                           f"has a shape of {Size(shape)}.")  # fmt: skip
+    if (weight._kind.dtype.category == dtypes.COMPLEX) != (kind.dtype.category == dtypes.COMPLEX):
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                           f"dtype: grad_output[{index}] has a dtype of {weight.dtype} and output[{index}] has a dtype of "
+                           f"{kind.dtype}.")  # fmt: skip
+    return edge, weight._kind.settle(weight)
+
+
+def _one_like(edge: Any) -> Tensor:
+    """The weight of an output of one element: 1."""
+    kind, shape = engine.kind_of_edge(edge), engine.shape_of(edge)
+    if shape and prod(shape) != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if kind.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind.dtype}")
+    array = kind.backend.copy(engine.one(kind)._array)  # a hook may write to it
+    return tensor_class.wrap(array if not shape else kind.backend.xp.reshape(array, shape), kind)
+
+
+# --- the method ---
+
+
+def _backward(
+    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+    inputs: Any = None, retain_variables: bool | None = None,
+) -> None:  # fmt: skip
+    """Accumulate the gradients of this tensor into the leaves.  See :func:`torch.autograd.backward`."""
+    plain = gradient is None and not create_graph and inputs is None and retain_variables is None and type(self._kind) is Kind
+    if state.mutation_guards:
+        refuse_backward()
+    if (plain and isinstance(self._node, Node) and self._node.outputs is None and self._array.shape == ()
+            and self._kind.dtype.category == dtypes.FLOATING):  # fmt: skip
+        engine.run_scalar(self, bool(retain_graph))  # the usual loss: no more to be checked
+        return
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs, retain_variables=retain_variables)
+
+
+attach(backward=_backward)

@@ -1,0 +1,54 @@
+"""Functions that are written as source, and compiled when they are first called."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+
+__all__ = ["NAMESPACE", "compiled", "lazy_function"]
+
+
+def _stub(*args: Any, **kwargs: Any) -> Any:
+    return materialize("INDEX", args, kwargs)  # type: ignore[arg-type]  # replaced in the copies
+
+
+NAMESPACE: dict[str, Any] = {"__name__": "flambeau.operations", "__builtins__": __builtins__}
+
+
+_pending: list[tuple[FunctionType, Callable[[], str]]] = []
+
+
+def lazy_function(name: str, write: Callable[[], str]) -> FunctionType:
+    """A function that writes and compiles itself when it is first called; its identity stays."""
+    consts = tuple(len(_pending) if each == "INDEX" else each for each in _stub.__code__.co_consts)
+    code: CodeType = _stub.__code__.replace(co_consts=consts, co_name=name, co_qualname=name)
+    function = FunctionType(code, NAMESPACE, name)
+    function.__module__ = "flambeau"
+    _pending.append((function, write))
+    if name.startswith("record_"):
+        NAMESPACE[name] = function
+    return function
+
+
+def materialize(index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Give a lazy function its real code, and call it."""
+    function, write = _pending[index]
+    name, text = function.__name__, write()
+    scope: dict[str, Any] = {}
+    exec(compiled(text, name), NAMESPACE, scope)
+    (real,) = scope.values()
+    function.__defaults__, function.__kwdefaults__ = real.__defaults__, real.__kwdefaults__
+    function.__code__ = real.__code__
+    return function(*args, **kwargs)
+
+
+def compiled(text: str, name: str) -> CodeType:
+    """Compile generated source so that tracebacks and debuggers show it."""
+    filename = f"<flambeau.{name}>"
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+    return compile(text, filename, "exec")
+
+
+NAMESPACE["materialize"] = materialize

@@ -1,0 +1,168 @@
+"""Modes that see every call: functions, and the methods and attributes of Tensor.
+
+A method that is no operation of the table, as `norm`, or an attribute, as `shape`, is a plain Python function or property, and
+asks nobody when it is used.  While a mode is open that wants to see it, a descriptor stands in its place in the class, which
+offers each use of an instance; the class itself still gives the function that users know.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+from ..tensors.tensor import Tensor
+from . import overriding
+from .operands import can_operate
+from .overriding import open_modes, watch_calls
+from .tables import OPS
+
+__all__ = ["TorchFunctionMode"]
+
+
+class TorchFunctionMode:
+    """A context inside which every function and operator is first offered to ``__torch_function__`` of the mode.
+
+    >>> import flambeau as torch
+    >>> class Log(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Log():
+    ...     x = torch.ones(2).exp()
+    ones
+    exp
+    """
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+    sees_methods: bool | frozenset[str] = True
+    """Whether methods that are made of operations, and attributes, are offered as what they are, not as those operations: all
+    of them, none, or those of some names."""
+
+    def __enter__(self) -> Any:
+        open_modes.set((*open_modes.get(), self))
+        watch_calls(True)
+        _begin(self.sees_methods)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        open_modes.set(open_modes.get()[:-1])
+        watch_calls(False)
+        _end(self.sees_methods)
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
+        return cls(*args, **kwargs)
+
+
+class Offered:
+    """Stands in a class for a method, and offers its calls."""
+
+    def __init__(self, function: FunctionType, public: Any, name: str) -> None:
+        self.public, self.name, self.original = public, name, function
+        self.is_operator = name.startswith("__") and name not in overriding.OFFERED_DUNDERS
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.original if instance is None else MethodType(self.call, instance)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        if self.is_operator and len(args) == 2 and not can_operate(args[1]):
+            return self.original(*args, **kwargs)  # for Python to look elsewhere
+        return _offer(self.public, self.name, self.original, args, kwargs)
+
+
+class OfferedProperty:
+    """Stands in a class for a property, and offers its uses."""
+
+    def __init__(self, original: property) -> None:
+        self.original = original
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self.original
+        return _offer(self.original.__get__, "__get__", self.original.__get__, (instance,), {})
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        _offer(self.original.__set__, "__set__", self.original.__set__, (instance, value), {})
+
+    def __delete__(self, instance: Any) -> None:
+        self.original.__delete__(instance)
+
+
+def _offer(public: Any, name: str, compute: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Offer a call to whoever wants to see it; compute it if there is nobody."""
+    relevant = overriding.relevant([*args, *kwargs.values()])
+    if not overriding.wanted(relevant, name=name):
+        return compute(*args, **kwargs)
+    given = ForOuterModes(public, name, compute) if len(open_modes.get()) > 1 else public
+    return overriding.handle_torch_function(given, relevant, *args, **kwargs)
+
+
+class ForOuterModes:
+    """What a mode inside of another one is given for a method: it equals the method, and offers its call to the outer one."""
+
+    def __init__(self, public: Any, name: str, compute: Callable[..., Any]) -> None:
+        self.public, self.__name__, self.compute = public, name, compute
+        self.__wrapped__ = public
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _offer(self.public, self.__name__, self.compute, args, kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self.public or (isinstance(other, ForOuterModes) and other.public is self.public)
+
+    def __hash__(self) -> int:
+        return hash(self.public)
+
+
+_open: Counter[bool | frozenset[str]] = Counter()  # how many modes are open, in all threads, by what they want to see
+_lock = threading.Lock()
+
+
+def _begin(seen: bool | frozenset[str]) -> None:
+    """Let methods and attributes be seen, all or those of these names, until `_end` has been called as often."""
+    with _lock:
+        _open[seen] += 1
+        if _open[seen] == 1:
+            for attribute, offered in _wanted(seen):
+                setattr(Tensor, attribute, offered)
+
+
+def _end(seen: bool | frozenset[str]) -> None:
+    with _lock:
+        _open[seen] -= 1
+        if _open[seen]:
+            return
+        others = {attribute for other, count in _open.items() if count for attribute, _ in _wanted(other)}
+        for attribute, offered in _wanted(seen):
+            if attribute not in others:
+                setattr(Tensor, attribute, offered.original)
+
+
+def _wanted(seen: bool | frozenset[str]) -> Iterator[tuple[str, Offered | OfferedProperty]]:
+    """What stands in the class for what a mode wants to see, with the names of the attributes: nothing if it is False."""
+    for attribute, offered in _all_offered().items() if seen else ():
+        if seen is True or attribute in seen:  # type: ignore[operator]  # a set, unless it is True
+            yield attribute, offered
+
+
+@functools.cache
+def _all_offered() -> dict[str, Offered | OfferedProperty]:
+    """Of each method that is no operation, and each property, what stands in its place; by the name of the attribute."""
+    by_dispatch = {record.function for record in OPS.values()}
+    found: dict[str, Offered | OfferedProperty] = {}
+    for name, attribute in vars(Tensor).items():
+        if not overriding.is_offered(name, attribute):
+            continue
+        if isinstance(attribute, property):
+            found[name] = OfferedProperty(attribute)
+        elif isinstance(attribute, FunctionType) and attribute not in by_dispatch:
+            known_as = vars(Tensor).get(attribute.__name__)
+            public = known_as if isinstance(known_as, FunctionType) else attribute
+            found[name] = Offered(attribute, public, attribute.__name__)
+    return found

@@ -1,0 +1,374 @@
+"""In-place forms, and the history of tensors that share memory.
+
+``y.add_(x)`` is ``y + x`` written into ``y``'s memory: the new history is the old one plus that addition.  Where ``y`` is a
+view, its base changes too, so the base's history gets a node that puts the new values into the old ones, and all
+other views of the base are looked up again in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..runtime.devices import Kind
+from ..runtime.state import state
+from ..tape.fast_path import FAST
+from ..tape.grad_mode import _grad
+from ..tape.node import Error, Node, Output, next_seq
+from ..tape.saved import SAVE_HOOKS, check_inference, short_name
+from ..tape.transforming import VMAP_WRITES_TO_ALL, refuse_captured
+from ..tensors.storage import IN_CUSTOM_FUNCTION, IN_INFERENCE_MODE, Storage
+from ..tensors.tensor import Tensor, alias, attach
+from ..values import dtypes
+from . import overriding
+from .dispatch import result_dtype
+from .operands import constant
+from .tables import OPS
+from .transform_hooks import hooks
+
+__all__ = [
+    "assign", "check_writable", "give_history", "in_place", "is_plain", "kernel_caller", "may_overlap", "rebase", "snapshot",
+]  # fmt: skip
+
+
+def in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """``name_`` from the function that it is the in-place form of."""
+    fast = kernel_caller(name, function)
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if fast(self, args, kwargs):
+            return self
+        if "out" in kwargs:
+            raise TypeError(f"{name}_() got an unexpected keyword argument 'out'")
+        if not FAST or kwargs or not overriding.DIRECT.issuperset(map(type, args)):  # perhaps, somebody wants to see the call
+            values = overriding.relevant([self, *args, *kwargs.values()])
+            if overriding.wanted(values, name=method.__name__):
+                return overriding.handle_torch_function(method, values, self, *args, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
+        check_writable(self)
+        before, first = snapshot(self), next_seq()
+        try:
+            result = function(before, *args, **kwargs)
+        except NotImplementedError:
+            _check_cast(self, args)
+            raise
+        if result._node is not None:
+            _save_original(result._node, before, first)
+        return assign(self, result, name)
+
+    method.__name__ = method.__qualname__ = name + "_"
+    method.__module__ = "flambeau"
+    method.__doc__ = f"In-place form of :func:`{name}`."
+    method.__wrapped__ = getattr(function, "__without_out__", function)  # type: ignore[attr-defined]  # a function has attributes
+    return method
+
+
+def _check_cast(self: Tensor, others: tuple[Any, ...]) -> None:
+    """Refuse operands whose common dtype with the tensor is not one that it can hold."""
+    common = result_dtype([self, *(each for each in others if isinstance(each, (Tensor, bool, int, float, complex)))])
+    if not dtypes.can_cast(common, self.dtype):
+        raise _no_cast(common, self.dtype) from None
+
+
+def _no_cast(given: dtypes.dtype, wanted: dtypes.dtype) -> RuntimeError:
+    return RuntimeError(f"result type {given.legacy_name} can't be cast to the desired output type {wanted.legacy_name}")
+
+
+def snapshot(self: Tensor) -> Tensor:
+    """The tensor as it is, under another name: the argument of the operation that will overwrite it."""
+    before = alias(self)
+    before._node, before._requires_grad = self._node, self._requires_grad
+    if SAVE_HOOKS and _grad.get():  # hooks must not be shown what will change
+        before._array, before._storage = self._kind.backend.copy(self._array), None
+    if state.forward_levels:
+        hooks.forward.copy(self, before)
+    return before  # type: ignore[no-any-return]  # ``alias`` is of any class
+
+
+def _save_original(edge: Any, before: Tensor, first: int) -> None:
+    """Where nodes made since ``first`` have saved the tensor that is about to be overwritten, let them save a copy."""
+    stack, original = [edge], None
+    while stack:
+        node = stack.pop()
+        node = node.node if type(node) is Output else node
+        if not isinstance(node, Node) or node.seq < first:
+            continue
+        stack.extend(node.edges)
+        for name in node.saves:
+            saved = getattr(node, name)
+            if type(saved) is tuple and saved and saved[0] is before:
+                if original is None:
+                    original = snapshot(before)
+                    original._array, original._storage = before._kind.backend.copy(before._array), None
+                setattr(node, name, (original, original._array, 0))
+
+
+def kernel_caller(name: str, function: Any) -> Callable[[Tensor, tuple[Any, ...], dict[str, Any]], bool]:
+    """For plain tensors without history: let the backend's kernel write into the tensor at once."""
+    record = OPS.get(name)
+    most = len(record.tensor_names) - 1 if record else getattr(function, "__without_out__", function).__code__.co_argcount - 1
+
+    def keeps(kind: Kind) -> bool:
+        """Whether the result is of the kind of the tensor; where there is no kernel, the general path has the words for it."""
+        try:
+            return record is None or kind[name][1] is kind
+        except NotImplementedError:
+            return False
+
+    def call(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        kind = self._kind
+        kernel = kind.backend.all_inplace_kernels.get(name)
+        if kernel is None or type(self) not in FAST or kind.dtype in dtypes.HALF:  # which is to be rounded as out of place
+            return False
+        if len(args) > most:  # the order of old, with a number first
+            return False
+        recording = _grad.get()
+        if self._inference or state.mutation_guards or (self._view is not None and recording and _root(self)._requires_grad):
+            return False
+        if (self._requires_grad and recording) or not keeps(kind):
+            return False
+        arrays = []
+        for each in args:
+            if type(each) not in FAST:
+                if type(each) not in kind.scalars or (type(each) is bool and record is not None and record.check is not None):
+                    return False
+                try:
+                    each = constant(each, kind)
+                except OverflowError:
+                    return False
+            elif each._kind is not kind or (each._requires_grad and recording):
+                return False
+            arrays.append(each._array)
+        try:
+            if kwargs:
+                scalars = {key: constant(each, kind)._array for key, each in kwargs.items()
+                           if type(each) in kind.scalars and (type(each) is not bool or kind.dtype is dtypes.bool_)}  # fmt: skip
+                if len(scalars) < len(kwargs):
+                    return False
+                kernel(self._array, *arrays, **scalars)
+            else:
+                kernel(self._array, *arrays)
+        except Exception as error:
+            if isinstance(error, kind.backend.arithmetic_errors):
+                raise  # which the kernel should have seen to: it may have written
+            return False  # nothing was written: the general path explains
+        storage = self._storage or self._own_storage()
+        storage.version += 1
+        return True
+
+    return call
+
+
+def check_writable(tensor: Tensor, used: str = "is being used", part: bool = False) -> None:
+    """Refuse to write where PyTorch does.  ``part``: what is written to is a part of the tensor, as if it were a view."""
+    check_inference(tensor)
+    if state.mutation_guards:
+        refuse_captured(tensor)
+    if not _grad.get():
+        return
+    if tensor._view is not None and (tensor._requires_grad or _root(tensor)._requires_grad):
+        _check_view(tensor)
+        if tensor._requires_grad and _root(tensor)._node is None:
+            raise RuntimeError(f"a view of a leaf Variable that requires grad {used} in an in-place operation.")
+    if tensor._requires_grad and tensor._node is None:
+        what = "a view of a leaf Variable" if part else "a leaf Variable"
+        raise RuntimeError(f"{what} that requires grad {used} in an in-place operation.")
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a write to the tensor is of no concern to autograd."""
+    of_concern = tensor._requires_grad or tensor._inference or state.mutation_guards
+    return not (of_concern or (tensor._view is not None and _root(tensor)._requires_grad))
+
+
+def _root(view: Tensor) -> Tensor:
+    while view._view is not None:
+        view = view._view[0]
+    return view
+
+
+def assign(self: Tensor, result: Tensor, name: str = "copy") -> Tensor:
+    """Write ``result`` into the memory of ``self``, and give ``self`` its history."""
+    kind, array = self._kind, result._array
+    if array.shape != self._array.shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
+    if result._kind is not kind:
+        check_batch(kind, result._kind)
+        if name == "abs":
+            raise RuntimeError("In-place abs is not supported for complex tensors.")
+        if not dtypes.can_cast(result.dtype, kind.dtype):
+            raise RuntimeError(f"result type {result.dtype.legacy_name} can't be cast to the desired output type "
+                               f"{kind.dtype.legacy_name}")  # fmt: skip
+        result = result._kind.settle(result).to(kind.device, kind.dtype)
+        array = result._array
+    storage = self._storage or self._own_storage()
+    tracked = _grad.get() and result._requires_grad
+    if tracked and self._view is not None:
+        _check_view(self)
+    _write(self, array, storage)
+    storage.version += 1
+    if tracked:
+        give_history(self, result, storage)
+    if state.forward_levels:
+        hooks.forward.overwrite(self, result)
+    return self
+
+
+attach(_assign=assign)
+
+
+def check_batch(kind: Kind, given: Kind) -> None:
+    """Refuse to write what differs along a batch into what does not."""
+    if type(given) is not Kind and not set(given.levels) <= set(kind.levels):
+        raise RuntimeError(VMAP_WRITES_TO_ALL)
+
+
+def _write(self: Tensor, array: Any, storage: Storage) -> None:
+    backend = self._kind.backend
+    if backend.mutable:
+        try:
+            backend.write(self._array, array)
+        except ValueError as error:  # the array is read-only: an expanded view
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            ) from error
+        return
+    storage.replace(self, self._kind.stored(array))
+
+
+def _check_view(view: Tensor, ancestor: Tensor | None = None) -> None:
+    """Refuse to write to a view that came about, or whose ``ancestor`` did, in a way that does not allow it."""
+    parent, record, _, recorded = (view if ancestor is None else ancestor)._view  # type: ignore[misc]  # a view
+    if record is None or recorded is not True:
+        raise RuntimeError(_why_not(view, "and is being modified inplace", record, recorded))
+    if parent._view is not None:
+        _check_view(view, parent)
+
+
+def _why_not(view: Tensor, what: str, record: Any, recorded: bool | str) -> str:
+    """PyTorch's explanation of why a view is not to be written to, or its base is not."""
+    index = view._node.index if isinstance(view._node, Output) else 0
+    subject = f"Output {index} of {short_name(view.grad_fn)} is a view {what}." if view.grad_fn is not None else (
+        f"A view was created in no_grad mode {what} with grad mode enabled.")  # fmt: skip
+    if recorded is IN_CUSTOM_FUNCTION:
+        return (f"{subject} This view was created inside a custom Function (or because an input was returned as-is) and the "
+                "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+                "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+                "custom Function.")  # fmt: skip
+    if recorded is True:
+        return (f"{subject} This view is the output of a function that returns multiple views. Such functions do not allow "
+                "the output views to be modified inplace. You should replace the inplace operation by an out-of-place "
+                "one.")  # fmt: skip
+    mode, block = ("inference mode", "inference_mode") if recorded is IN_INFERENCE_MODE else ("no_grad mode", "no_grad")
+    now = "in normal mode" if recorded is IN_INFERENCE_MODE else "with grad mode enabled"
+    return (f"A view was created in {mode} {what} {now}. Given that this use case is ambiguous and error-prone, it is forbidden. "
+            "You can clarify your code by moving both the view and the inplace either both inside "
+            f"the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked).")  # fmt: skip
+
+
+def give_history(self: Tensor, result: Tensor, storage: Storage) -> None:
+    """Let ``self``, whose memory ``result`` was written to, have come about as ``result`` did."""
+    if result._node is None:  # the result is a leaf itself: copying it is what is recorded
+        result = result.clone()
+    _resave_output(result._node, self, storage)
+    rebase(self, result._node)
+
+
+def rebase(self: Tensor, edge: Any) -> None:
+    """Make ``edge`` the history of a tensor that was modified in place, and of all that share its memory."""
+    storage = self._storage or self._own_storage()
+    if self._view is None:
+        _change_history(self, edge)
+    else:
+        _check_view(self)
+        _rewrite_base(self, edge)
+    _refresh_history(storage, _root(self), except_for=self)
+
+
+def _refresh_history(storage: Storage, root: Tensor, except_for: Tensor) -> None:
+    """After a recorded write through one view: bring the others to the root's new history."""
+    for view in storage.alive():
+        if view is not except_for and view._view is not None and _root(view) is root:
+            regenerate(view)
+
+
+def _change_history(tensor: Tensor, edge: Any) -> None:
+    retained = _stop_retaining(tensor)
+    tensor._node, tensor._requires_grad = edge, True
+    if retained:
+        tensor.retain_grad()
+
+
+def _stop_retaining(self: Tensor) -> bool:
+    """Take back ``retain_grad`` from the node that the tensor leaves, and say whether there was anything to take."""
+    if not self.retains_grad or self._node is None:
+        return False
+    node, index = (self._node.node, self._node.index) if type(self._node) is Output else (self._node, 0)
+    return node.hooks is not None and node.hooks.retain.pop(index, None) is not None
+
+
+def _resave_output(node: Any, self: Tensor, storage: Storage) -> None:
+    """A node that saved its output now watches the memory that the output was written to."""
+    if "out" in getattr(node, "saves", ()) and type(node.out) is tuple and len(node.out) == 3:
+        holder = node.out[0]
+        holder._storage = storage
+        node.out = (holder, node.out[1], storage.version)
+
+
+def _rewrite_base(view: Tensor, node: Any) -> None:
+    """Give every tensor from ``view`` up to the root the history in which ``view`` has its new values."""
+    assert view._view is not None
+    parent, record, params, _ = view._view
+    shown = [view]
+    if _is_part_of_overlapping(view):
+        while parent._view is not None:
+            shown.append(parent)
+            parent = parent._view[0]
+        through = parent.as_strided(view.shape, view.stride(), view.storage_offset())
+        _, record, params, _ = through._view  # type: ignore[misc]  # a view
+    before = alias(parent)
+    before._node, before._requires_grad = parent._node, parent._requires_grad
+    value = alias(view)
+    value._node, value._requires_grad = node, True
+    put = OPS["view_scatter"].record(parent._array, parent._kind.settled, before, value, record.name, params)
+    if parent._view is None:
+        _change_history(parent, put._node)
+    else:
+        _rewrite_base(parent, put._node)
+    for each in reversed(shown):
+        regenerate(each)
+
+
+def _is_part_of_overlapping(view: Tensor) -> bool:
+    """Whether what the view is of may show elements of the root several times, of which the view may be one.
+
+    The others change with it, so that the parent's new values are not its old ones but for the view's.
+    """
+    parent = view._view[0]  # type: ignore[index]  # a view
+    return may_overlap(parent) and view._kind.backend.mutable and _root(view)._kind is view._kind
+
+
+def may_overlap(tensor: Tensor) -> bool:
+    """Whether the tensor may show elements of its root several times."""
+    while tensor._view is not None:
+        tensor, record, _, _ = tensor._view
+        if record is not None and record.name in _OVERLAPPING:
+            return True
+    return False
+
+
+_OVERLAPPING = frozenset({"as_strided", "expand", "unfold"})
+
+
+def regenerate(view: Tensor) -> None:
+    """Look the view up again in its parent's current history."""
+    assert view._view is not None
+    parent, record, params, recorded = view._view
+    if not parent._requires_grad:
+        return
+    if record is not None and recorded is True:
+        _change_history(view, record.record(view._array, view._kind, parent, *params)._node)
+    elif view._node is not None:
+        what = "and its base or another view of its base has been modified inplace"
+        _change_history(view, Error.before(view, _why_not(view, what, record, recorded)))

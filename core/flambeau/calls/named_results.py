@@ -1,0 +1,43 @@
+"""Named tuples for operations with several results, printed as PyTorch prints them: the classes of `torch.return_types`."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+__all__ = ["CLASSES", "filled", "make", "rebuild"]
+
+CLASSES: dict[str, Any] = {}  # those that have been needed, by name
+
+
+@cache
+def make(name: str, fields: tuple[str, ...]) -> Any:
+    """The one class ``torch.return_types.name``; constructed from an iterable of its fields' values."""
+    base: Any = namedtuple(name, fields)  # type: ignore[misc]  # fields are not known statically
+
+    def __new__(cls: Any, values: Iterable[Any]) -> Any:
+        return tuple.__new__(cls, values)
+
+    def __repr__(self: Any) -> str:
+        parts = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{parts})"
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        return rebuild, (name, fields, tuple(self))
+
+    members = {"__new__": __new__, "__repr__": __repr__, "__reduce__": __reduce__, "__slots__": ()}
+    made = type(name, (base,), {**members, "__module__": "flambeau.return_types"})
+    CLASSES[name] = made
+    return made
+
+
+def filled(results: type, out: Iterable[Any]) -> Any:
+    """``out``, after the results were written there: a tuple, or where they are a ``name``, a ``name_out``."""
+    fields = getattr(results, "_fields", None)
+    return tuple(out) if fields is None else rebuild(f"{results.__name__}_out", fields, tuple(out))
+
+
+def rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return make(name, fields)(values)

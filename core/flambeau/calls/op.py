@@ -1,0 +1,240 @@
+"""The heart: one record per operation, from which everything else is generated.
+
+`op()` takes a forward, written against an array-API namespace, and beside it one derivative rule per differentiable
+tensor argument, written against a namespace `F`.  It registers the record and returns the public function; the
+`Tensor` method, the in-place `name_`, `out=`, aliases, promotion, the signature and the node class come with it.
+
+The Python source of the public function is generated, once, when the function is first called: straight-line code for the
+common case (plain tensors of one kind), and a call of `dispatch` for everything else.  `source(name)` shows it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from ..runtime.state import state
+from ..tape.fast_path import FAST
+from ..tape.grad_mode import _grad
+from ..tape.node import next_seq, shown_as
+from ..tape.saved import SAVE_HOOKS
+from ..tape.tensor_class import RECORDED
+from ..tensors.tensor import Tensor, new, wrap
+from . import arguments, overriding, resolve  # noqa: F401 (kinds are told how their kernels are found)
+from .codegen import NAMESPACE, lazy_function
+from .dispatch import dispatch, explain, tuple_of_tensors
+from .inplace import in_place, kernel_caller
+from .node_names import naming
+from .nodes import attach_outputs, observe_record, save, save_output
+from .operands import are_of_one_kind, as_operand, can_operate, no_tensor, original
+from .record import OPTIONS, Operation
+from .results import several, view_of
+from .signatures import UNSET, named, too_many
+from .sources import function_source, record_source, signature, source
+from .tables import OPS, PUBLIC
+from .wrappers import as_method, with_out
+
+__all__ = ["composite", "op", "source"]
+
+@overload
+def op(name: str, forward: Callable[..., Any], *, results: Sequence[str], **options: Any) -> Callable[..., Any]: ...
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], *, returns_list: Literal[True], **options: Any) -> Callable[..., Any]: ...
+
+
+@overload
+def op(name: str, forward: Callable[..., Any], **options: Any) -> Callable[..., Tensor]: ...
+
+
+def op(name: str, forward: Callable[..., Any], **options_and_rules: Any) -> Callable[..., Any]:
+    """Define an operation and return its public function.
+
+    Args:
+        name: the public name.
+        forward: `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor.  `*tensors` takes a sequence of
+            them.
+        **options_and_rules: the options of `Operation`, which says what each means; and by the name of a tensor argument, its
+            derivative rule, `(F, g, names...)`.
+
+    Raises:
+        TypeError: an option that `Operation` does not have, or a rule for what is no argument.
+    """
+    code = forward.__code__
+    arguments = {*code.co_varnames[1 : code.co_argcount], "tensors"}
+    rules = {key: value for key, value in options_and_rules.items() if key in arguments}
+    options = {key: value for key, value in options_and_rules.items() if key not in arguments}
+    if unknown := options.keys() - OPTIONS:
+        raise TypeError(f"op {name!r}: unknown options or arguments {sorted(unknown)}")
+    record = OPS[name] = Operation(name=name, forward=forward, rules=rules, **options)
+    function = lazy_function(name, lambda: function_source(record))
+    function.__doc__ = record.doc
+    function.__signature__ = signature(record)  # type: ignore[attr-defined]  # a function has attributes
+    recorder = lazy_function(f"record_{name}", lambda: record_source(record)) if record.differentiable else None
+    record.complete(function, recorder)
+    _publish(name, function, public=record.public, method=record.method, aliases=record.aliases)
+    _publish_dunders(record)
+    if record.inplace:
+        _publish_inplace(name, function, record.aliases)
+    return function
+
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@overload
+def composite(
+    function: C, *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
+    public: bool = True, grad_fn: str | None = None,
+) -> C: ...  # fmt: skip
+
+
+@overload
+def composite(
+    *, inplace: bool = False, method: bool = True, out: bool = False, aliases: Sequence[str] = (),
+    public: bool = True, grad_fn: str | None = None,
+) -> Callable[[C], C]: ...  # fmt: skip
+
+
+def composite(
+    function: Any = None,
+    *,
+    inplace: bool = False,
+    method: bool = True,
+    out: bool = False,
+    aliases: Sequence[str] = (),
+    public: bool = True,
+    grad_fn: str | None = None,
+) -> Any:
+    """Publish a function made of other operations: as function, method and, if asked, ``name_`` and ``out=``.
+
+    The first parameter is the tensor that is ``self`` in the method.  ``grad_fn`` is what the result's node is called, where
+    PyTorch has one operation for it.
+    """
+    if function is None:
+        return lambda each: _publish_composite(each, inplace, method, out, aliases, public, grad_fn)
+    return _publish_composite(function, inplace, method, out, aliases, public, grad_fn)
+
+
+def _publish_composite(
+    function: Any, inplace: bool, method: bool, out: bool, aliases: Sequence[str], public: bool, grad_fn: str | None
+) -> Any:
+    if grad_fn is not None:
+        function = naming(function, grad_fn)
+    name = function.__name__.rstrip("_") if function.__name__.endswith("__") else function.__name__
+    made = with_out(function) if out else function
+    _publish(name, made, public=public, method=method, aliases=aliases)
+    if inplace:
+        _publish_inplace(name, as_method(made), aliases)
+    return made
+
+
+def _publish(name: str, made: Any, *, public: bool, method: bool, aliases: Sequence[str]) -> None:
+    for each in (name, *aliases):
+        setattr(RECORDED, each, made)
+        if public:
+            PUBLIC[each] = made
+        if method:
+            setattr(Tensor, each, as_method(made))
+
+
+def _publish_inplace(name: str, made: Any, aliases: Sequence[str]) -> None:
+    function = in_place(name, made)
+    for each in (name, *aliases):
+        setattr(Tensor, each + "_", function)
+
+
+_COMMUTING = ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+def _publish_dunders(record: Operation) -> None:
+    """Operators: like the function, but they give way (``NotImplemented``) to a type that they do not know."""
+    for dunder in record.dunders:
+        if dunder.startswith("__i") and dunder != "__invert__":
+            setattr(Tensor, dunder, _augmented(record, dunder))
+        elif dunder.startswith("__r") and dunder != "__rshift__" and record.name not in _COMMUTING:
+            setattr(Tensor, dunder, _reflected(record, dunder))
+        else:
+            operator = lazy_function(dunder, lambda name=dunder: function_source(record, name))  # type: ignore[misc]  # mypy infers no type of a default in a lambda
+            operator.__signature__ = signature(record, with_out=False)  # type: ignore[attr-defined]  # a function has attributes
+            setattr(Tensor, dunder, operator)
+
+
+def _augmented(record: Operation, name: str) -> Callable[..., Any]:
+    method, at_once = in_place(record.name, record.function), kernel_caller(record.name, record.function)
+
+    @functools.wraps(method)
+    def operator(self: Tensor, other: Any, **kwargs: Any) -> Any:
+        if at_once(self, (other,), kwargs):
+            return self
+        if type(other) not in FAST:
+            if not can_operate(other):
+                return NotImplemented
+            if operator.__name__ == name and overriding.may_override((other,)):
+                return overriding.offer_method(name, (self, other), kwargs)
+        return method(self, other, **kwargs)
+
+    if record.name.startswith("bitwise"):
+        operator.__name__ = name  # as overrides know it
+    return operator
+
+
+def _reflected(record: Operation, name: str) -> Callable[..., Any]:
+    shown = record.backward_name_reflected
+
+    def operator(self: Tensor, other: Any) -> Any:
+        if type(other) is bool and record.check is not None:
+            record.check(other, self)
+        operand = as_operand(other, self)
+        if type(operand) in FAST:
+            made = record.function(operand, self)
+            return made if made._node is None or shown is None else shown_as(made, shown)
+        if not isinstance(self, Tensor) or not can_operate(other):
+            return NotImplemented
+        if overriding.may_override((other,)):
+            return overriding.offer_method(name, (self, other), {})
+        return dispatch(record, (other, self), ())
+
+    operator.__name__ = operator.__qualname__ = name
+    return operator
+
+
+# --- what generated code calls ------------------------------------------------------------------------------------
+
+
+def recover(error: Exception, record: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """After an exception on the straight path: go the general way where that helps, else explain.
+
+    It does where all that was missing is to look the kernel up, where a parameter is a tensor that stands for a number or
+    something that overrides calls, and where the library's user wants to hear of infinities.
+    """
+    unknown = type(error) is KeyError and error.args == (record.name,)
+    backend = next(tensor for tensor in tensors if tensor is not None)._kind.backend
+    if not (unknown or overriding.may_matter(params)) and not isinstance(error, backend.arithmetic_errors):
+        explain(error, record, tensors, params)
+    try:
+        return dispatch(record, tensors, params)
+    except Exception as failure:
+        _leave_out(error, failure)
+        raise
+
+
+def _leave_out(error: Exception, failure: BaseException) -> None:
+    """Let a failure not have come about while `error`, which says nothing of it, was handled."""
+    while failure.__context__ is not None:
+        if failure.__context__ is error:
+            failure.__context__ = error.__context__
+            return
+        failure = failure.__context__
+
+
+NAMESPACE.update(
+    FAST=FAST, Tensor=Tensor, new=new, wrap=wrap, dispatch=dispatch, explain=explain, as_operand=as_operand, original=original,
+    recover=recover, several=several, view_of=view_of, grad_enabled=_grad.get, next_seq=next_seq, SAVE_HOOKS=SAVE_HOOKS,
+    save=save, save_output=save_output, attach_outputs=attach_outputs, state=state, observe_record=observe_record,
+    tuple_of_tensors=tuple_of_tensors, check_arguments=arguments.check, as_python=arguments.as_python, NUMBERS=arguments.NUMBERS,
+    can_operate=can_operate, no_tensor=no_tensor, are_of_one_kind=are_of_one_kind, UNSET=UNSET, named=named, too_many=too_many,
+    may_override=overriding.may_override, offer_method=overriding.offer_method, DIRECT=overriding.DIRECT,
+)  # fmt: skip

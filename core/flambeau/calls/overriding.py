@@ -1,0 +1,537 @@
+"""``__torch_function__``: how tensor-like types and modes take over operations.
+
+Plain tensors never come here.  What does comes on one of three ways:
+
+- an operation of the table, because the argument is no plain tensor or because a mode has emptied ``FAST``: by ``dispatch``;
+- any other function of a public namespace: by a first line that ``overridable`` puts before it, one look at a type;
+- the methods and properties of a Tensor subclass: by wrappers that are installed on the subclass when it is defined.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FunctionType
+from typing import Any
+
+from ..tape.fast_path import leave_fast_path, register_plain, return_to_fast_path
+from ..tensors.tensor import Tensor, attach
+from .arguments import blaming_arguments, checking, fits_at_once, overrides_nothing, types_of
+from .codegen import NAMESPACE, lazy_function
+from .operands import can_operate
+from .record import Operation
+from .signatures import add_out, declarations, handed_on, packed, with_numpy_names
+from .tables import OPS
+from .wrappers import checked
+
+__all__ = [
+    "FACES", "NOT_OFFERED", "DisableTorchFunctionSubclass", "enable_reentrant_dispatch",
+    "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "open_to_overrides",
+    "redispatch_function", "wrap_torch_function",
+]  # fmt: skip
+
+
+
+class _Redispatched:
+    """A function that is being computed and not to be offered again, nor the operation of the same name inside it."""
+
+    __slots__ = ("entered", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.entered = False  # whether it has been called: the first to ask who wants to see its call is the function itself
+
+
+disabled = ContextVar("torch_function_disabled", default=False)
+_redispatched: ContextVar[_Redispatched | None] = ContextVar("torch_function_redispatched", default=None)
+open_modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
+
+_ORDINARY: set[type] = {Tensor, list, tuple, slice, int, float, bool, complex, str, type(None), type(...)}
+DIRECT: set[type] = set(_ORDINARY)  # types that override nothing; emptied while a mode wants to see every call
+_open_modes = 0
+
+
+# --- modes --------------------------------------------------------------------------------------------------------
+
+
+class DisableTorchFunctionSubclass:
+    """Context in which tensor subclasses behave as plain tensors."""
+
+    def __enter__(self) -> None:
+        self._token = disabled.set(True)
+
+    def __exit__(self, *exception: object) -> None:
+        disabled.reset(self._token)
+
+
+def watch_calls(begin: bool) -> None:
+    """Begin (or cease) to let every call be seen."""
+    global _open_modes
+    _open_modes += 1 if begin else -1
+    if _open_modes:
+        DIRECT.clear()
+    else:
+        DIRECT.update(_ORDINARY)
+    (leave_fast_path if begin else return_to_fast_path)()
+
+
+@contextmanager
+def _without_innermost_mode() -> Iterator[Any]:
+    """Gives the innermost mode, which does not see the calls that it makes itself."""
+    modes = open_modes.get()
+    open_modes.set(modes[:-1])
+    watch_calls(False)
+    try:
+        yield modes[-1]
+    finally:
+        open_modes.set(modes)
+        watch_calls(True)
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Context for use inside ``__torch_function__``: subclasses are offered what is called in it, as they are outside."""
+    token = disabled.set(False)
+    try:
+        yield
+    finally:
+        disabled.reset(token)
+
+
+# --- who overrides ------------------------------------------------------------------------------------------------
+
+
+def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """As ``__torch_function__`` of a subclass: it overrides nothing, and what is computed from it is plain."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def overriding(value: Any) -> bool:
+    """Whether the value's type has a say in what operations do with it."""
+    cls = type(value)
+    if cls in _ORDINARY:
+        return False
+    method = getattr(cls, "__torch_function__", None)
+    return method is not None and method is not _disabled_torch_function_impl
+
+
+def wanted(values: Iterable[Any], out: Any = None, name: str | None = None) -> bool:
+    """Whether a mode, or the type of one of the values, wants to see this call (of the operation ``name``)."""
+    current = _redispatched.get()
+    if current is not None:
+        itself = not current.entered if name is None else name == current.name
+        current.entered = True
+        if itself:
+            return False
+    if open_modes.get():
+        return True
+    if disabled.get():
+        return False
+    return any(map(overriding, values)) or (out is not None and overriding(out))
+
+
+def may_override(values: Iterable[Any]) -> bool:
+    """Whether the type of one of the arguments of a call that failed (or of one in a sequence) has a say in it."""
+    return not disabled.get() and _redispatched.get() is None and any(map(overriding, relevant(values)))
+
+
+def may_matter(params: Iterable[Any]) -> bool:
+    """Whether one of the parameters of a call that failed is a tensor, or overrides it."""
+    return any(isinstance(each, Tensor) or overriding(each) for each in relevant(params))
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether any of the arguments overrides ``__torch_function__``, or a mode is active."""
+    return wanted(relevant_args)
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Whether the value is a Tensor, or of a type with ``__torch_function__``."""
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+
+
+# --- offering a call ----------------------------------------------------------------------------------------------
+
+
+def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Offer a call to the innermost mode, then to the arguments' types, subclasses first.
+
+    Raises:
+        TypeError: all returned NotImplemented.
+
+    >>> import flambeau as torch
+    >>> def double(x):
+    ...     if torch.overrides.has_torch_function((x,)):
+    ...         return torch.overrides.handle_torch_function(double, (x,), x)
+    ...     return 2 * x
+    >>> class Word:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of a word"
+    >>> double(Word())
+    'double of a word'
+    """
+    overloaded = _overloaded(relevant_args)
+    types = tuple(map(type, overloaded))
+    asked = [f"mode object {each!r}" for each in open_modes.get()[-1:]]
+    token = _redispatched.set(None)
+    try:
+        return _ask(public_api, overloaded, types, asked, args, kwargs)
+    finally:
+        _redispatched.reset(token)
+
+
+def _ask(public_api: Any, overloaded: list[Any], types: Any, asked: list[str], args: Any, kwargs: Any) -> Any:
+    if asked:
+        with _without_innermost_mode() as mode:
+            result = mode.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for each in overloaded:
+        result = each.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        asked.append(f"tensor subclass {type(each)}")
+    listed = "".join(f"\n  - {each}" for each in asked)
+    raise TypeError(f"Multiple dispatch failed for '{_full_name(public_api)}'; all "
+                    f"__torch_function__ handlers returned NotImplemented:\n{listed}\n\nFor more information, try re-running "
+                    "with TORCH_LOGS=not_implemented")  # fmt: skip
+
+
+def _full_name(function: Any) -> str:
+    """The name of a function from `torch` on, for messages."""
+    name = _plain_name(function)
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, property):
+        attribute = next((each for each, value in vars(Tensor).items() if value is owner), "?")
+        return f"torch.Tensor.{attribute}.{name}"
+    if getattr(Tensor, name, None) is function:
+        return f"torch.Tensor.{name}"
+    module = getattr(function, "__module__", None) or ""
+    return f"{module}.{name}".replace("flambeau", "torch", 1).replace("torch_nnlib", "torch", 1)
+
+
+def _plain_name(function: Any) -> str:
+    return getattr(function, "__name__", repr(function))
+
+
+def _overloaded(values: Iterable[Any]) -> list[Any]:
+    """One value of each type that overrides, subclasses before their bases."""
+    found: list[Any] = []
+    for each in () if disabled.get() else values:
+        if overriding(each) and type(each) not in map(type, found):
+            place = next((i for i, other in enumerate(found) if issubclass(type(each), type(other))), len(found))
+            found.insert(place, each)
+    return found
+
+
+def relevant(args: Iterable[Any]) -> list[Any]:
+    """What among arguments may be a tensor: they themselves, and what is in sequences of them."""
+    found: list[Any] = []
+    for each in args:
+        found += each if isinstance(each, (list, tuple)) else (each,)
+    return found
+
+
+def call(op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], out: Any) -> Any:
+    """Hand an operation of the table to the overrides, with its public function and arguments."""
+    arguments = dict(zip(op.tensor_names, (tensors,) if op.variadic else tensors, strict=True))
+    arguments.update(zip(op.param_names, params, strict=True))
+    changed = {
+        key: value for key, value in arguments.items()
+        if key in op.tensor_names or key not in op.defaults or op.defaults[key] is not value
+    }  # fmt: skip
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for name in _positional(op):
+        if name not in changed or kwargs:
+            break
+        args.append(changed.pop(name))
+    kwargs.update(changed)
+    if out is not None:
+        kwargs["out"] = out
+    # What a function of another name does inside is not what users call by this name.
+    public = _face(op) if _redispatched.get() is None else op.function
+    return handle_torch_function(public, relevant([*tensors, *params, out]), *args, **kwargs)
+
+
+def _positional(op: Operation) -> list[str]:
+    """The names of the arguments that may be given by position."""
+    return [name.split("=")[0].strip() for name in op.declared.split("*")[0].split(",") if name.strip()]
+
+
+@functools.cache
+def _face(op: Operation) -> Callable[..., Any]:
+    """The function that users know the operation by, where that takes the same arguments."""
+    if op.own_arguments:
+        return op.function
+    face = FACES.get(op.name, op.function)
+    names = list(inspect.signature(face).parameters)
+    return face if names[: len(_positional(op))] == _positional(op) else op.function
+
+
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Compute ``func`` without offering it to overrides again; the operations inside it are offered as ever.
+
+    >>> import flambeau as torch
+    >>> class Log(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         with self:
+    ...             return torch.overrides.redispatch_function(func, types, args, kwargs)
+    >>> with Log():
+    ...     x = torch.ones(2)
+    ones
+    """
+    token = _redispatched.set(_Redispatched(_plain_name(func)))
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _redispatched.reset(token)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that makes a function overridable; ``dispatcher`` says which of its arguments are tensors.
+
+    >>> import flambeau as torch
+    >>> @torch.overrides.wrap_torch_function(lambda x: (x,))
+    ... def double(x):
+    ...     return 2 * x
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = list(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+# --- what subclasses inherit --------------------------------------------------------------------------------------
+
+
+def default_torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """What ``Tensor.__torch_function__`` does: compute, and return instances of the subclass."""
+    if not all(issubclass(cls, each) for each in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **kwargs)
+    return result if func in _KEPT_AS_THEY_ARE else _converted(result, cls)
+
+
+def _converted(result: Any, cls: type) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)(_converted(each, cls) for each in result)
+    return result
+
+
+_KEPT_AS_THEY_ARE = {Tensor.grad.__get__, Tensor._base.__get__}
+OFFERED_DUNDERS = frozenset({
+    "__array__", "__array_wrap__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
+    "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__iter__", "__len__", "__reduce_ex__", "__repr__",
+    "__reversed__",
+})  # fmt: skip
+OPERATORS = frozenset({  # that PyTorch offers as such, not as the function that computes them
+    "__and__", "__eq__", "__floordiv__", "__iand__", "__ilshift__", "__invert__", "__ior__", "__irshift__", "__ixor__",
+    "__lshift__", "__or__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__rpow__", "__rrshift__",
+    "__rshift__", "__rsub__", "__rtruediv__", "__xor__",
+})  # fmt: skip
+NOT_OFFERED = frozenset({"as_subclass", "grad_dtype"})
+
+
+def prepare_subclass(cls: type) -> None:
+    """Let instances of a Tensor subclass be offered their methods and properties, unless it overrides nothing."""
+    if cls.__torch_function__ is _disabled_torch_function_impl:  # type: ignore[attr-defined]  # a Tensor class has one
+        _ORDINARY.add(cls)
+        if not _open_modes:
+            DIRECT.add(cls)
+        register_plain(cls)
+        return
+    for name, member in vars(Tensor).items():
+        attribute = getattr(member, "original", member)  # while a mode is open, something else stands in its place
+        if not is_offered(name, attribute):
+            continue
+        if next(each for each in cls.__mro__ if name in vars(each)) is not Tensor:
+            continue
+        if isinstance(attribute, property):
+            setattr(cls, name, _offered_property(attribute))
+        elif isinstance(attribute, FunctionType):
+            setattr(cls, name, _offered_method(attribute, name.startswith("__") and name not in OFFERED_DUNDERS))
+
+
+def is_offered(name: str, attribute: Any) -> bool:
+    """Whether a call of this method, or the use of this attribute, of Tensor is offered to overrides."""
+    alias = isinstance(attribute, FunctionType) and attribute.__name__ != name  # as __matmul__ is of matmul
+    named = name in OFFERED_DUNDERS or name in OPERATORS or (alias and name.startswith("__"))
+    return name not in NOT_OFFERED and (named or not name.startswith("_"))
+
+
+def _offered_method(function: Callable[..., Any], is_operator: bool) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if disabled.get() or (is_operator and args and not can_operate(args[0])):
+            return function(self, *args, **kwargs)
+        return handle_torch_function(function, relevant([self, *args, *kwargs.values()]), self, *args, **kwargs)
+
+    return method
+
+
+def _offered_property(given: property) -> property:
+    def get(self: Any) -> Any:
+        return given.__get__(self) if disabled.get() else handle_torch_function(given.__get__, (self,), self)
+
+    def change(self: Any, value: Any) -> None:
+        if disabled.get():
+            given.__set__(self, value)
+        else:
+            handle_torch_function(given.__set__, (self, value), self, value)
+
+    return property(get, None if given.fset is None else change, given.fdel, given.__doc__)
+
+
+def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
+    super(Tensor, cls).__init_subclass__(**kwargs)
+    prepare_subclass(cls)
+
+
+def _torch_function(cls: type[Tensor], func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    return default_torch_function(cls, func, types, args, kwargs or {})
+
+
+attach(__init_subclass__=classmethod(_init_subclass), __torch_function__=classmethod(_torch_function))
+
+
+# --- functions that are offered -----------------------------------------------------------------------------------
+
+FACES: dict[str, Callable[..., Any]] = {}  # functions of the ``torch`` namespace, by name, as users see them
+
+
+def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with a line before it that looks at the types of the required arguments."""
+    made = lazy_function(function.__name__, lambda: _source(made))
+    body = getattr(function, "__without_out__", function)
+    functools.update_wrapper(made, function)
+    made.__dict__["__body__"] = body
+    key = len(_BODIES)
+    _BODIES[made] = key
+    NAMESPACE[f"body_{key}"] = body
+    NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, function)
+    return made
+
+
+_BODIES: dict[Any, int] = {}  # the number under which the generated code finds what it calls
+
+
+def _source(made: Any) -> str:
+    """The generated code of an overridable function."""
+    body, key = made.__dict__["__body__"], _BODIES[made]
+    has_out = body is not made.__wrapped__
+    declared, given, named, required = declarations(body, str(key), NAMESPACE)
+    if has_out:
+        add_out(declared)
+    elif types_of(body):
+        NAMESPACE[f"offer_{key}"] = functools.partial(_offer, made, checked(body))
+    declaration, renamed, late = with_numpy_names(made.__name__, declared, required)
+    settled = fits_at_once(body)
+    condition = " and ".join([*([] if required else ["DIRECT"]), *overrides_nothing(body, required), *settled])
+    offer = f"return offer_{key}({packed(given, named)}, {'out' if has_out else None})"
+    straight = f"        return body_{key}({handed_on(given, named)})\n"
+    lines = (f"    if {condition}{' and out is None' if has_out else ''}:\n"
+             f"{_indented(blaming_arguments(body, str(key), NAMESPACE, straight, offer))}{late}"
+             f"{f'    {checking(body, str(key))}' + chr(10) if settled else ''}    {offer}\n")  # fmt: skip
+    return f"def {made.__name__}({declaration}):\n{renamed}{lines}"
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _offer(
+    public: Callable[..., Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+) -> Any:
+    """Offer a call to whoever may override it; compute it if there is nobody."""
+    given = kwargs if out is None else {**kwargs, "out": out}
+    values = [] if public.__name__ in _TAKE_ANY_DATA else relevant([*args, *given.values()])
+    if not wanted(values, name=public.__name__):
+        _get_to_know(args)
+        return function(*args, **given)
+    args, given = _as_called(public.__dict__["__body__"], args, given)
+    return handle_torch_function(public, values, *args, **given)
+
+
+_TAKE_ANY_DATA = ("tensor", "as_tensor", "asarray")  # which modes alone see
+
+
+def offer_method(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Offer the call of a method of Tensor to what among its arguments overrides it."""
+    method = getattr(Tensor, name)
+    args, kwargs = _as_called(inspect.unwrap(method), args, kwargs)
+    return handle_torch_function(method, relevant([*args, *kwargs.values()]), *args, **kwargs)
+
+
+def offer_operand(operator: str, self: Any, other: Any) -> Any:
+    """What comes of an operator whose other operand is no tensor: NotImplemented, unless that overrides it."""
+    return offer_method(operator, (self, other), {}) if may_override((other,)) else NotImplemented
+
+
+def _get_to_know(args: tuple[Any, ...]) -> None:
+    """Remember types that override nothing: arrays, dtypes, and whatever else functions take."""
+    for each in () if _open_modes else args:
+        if not hasattr(type(each), "__torch_function__"):
+            _ORDINARY.add(type(each))
+            DIRECT.add(type(each))
+
+
+def _as_called(body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments without those that are just the defaults."""
+    parameters = inspect.signature(body).parameters
+    defaults = [each.default for each in parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
+    if len(args) == len(defaults):
+        while args and args[-1] is defaults[len(args) - 1]:
+            args = args[:-1]
+    return args, {
+        name: value for name, value in kwargs.items() if name not in parameters or parameters[name].default is not value
+    }
+
+
+def open_to_overrides(namespace: MutableMapping[str, Any], names: Iterable[str]) -> None:
+    """Make the functions of a public namespace overridable; operations of the table are so by themselves.
+
+    They say that they live there: that is where a pickle finds them.
+    """
+    module = namespace.get("__name__", "flambeau")
+    of_the_table = {id(each.function) for each in OPS.values()}
+    for name in names:
+        function = namespace[name]
+        if not isinstance(function, FunctionType) or "__body__" in function.__dict__:
+            continue
+        if id(function) not in of_the_table:
+            namespace[name] = function = overridable(function)
+        elif function.__name__ in FACES:
+            continue
+        function.__module__, function.__qualname__ = module, name
+
+
+def name_methods() -> None:
+    """Let the methods of Tensor that were defined under another name go by their own."""
+    for name, attribute in vars(Tensor).items():
+        if isinstance(attribute, FunctionType) and attribute.__name__.startswith("_") and not attribute.__name__.startswith("__"):
+            attribute.__name__ = attribute.__qualname__ = name
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether ``func`` is a method of Tensor, or the ``__get__`` of a property of it."""
+    return _plain_name(func) == "__get__" or vars(Tensor).get(_plain_name(func)) is func

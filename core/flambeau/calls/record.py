@@ -1,0 +1,208 @@
+"""The record of an operation: its forward, its derivative rules, and what becomes of dtypes, memory and names on the way."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from ..tape.node import Node
+from ..values.promotion import COMMON
+
+__all__ = ["OPTIONS", "Operation"]
+
+Forward = Callable[..., Any]  # `(xp, tensors..., /, parameters...)`; without a slash every argument is a tensor
+Rule = Callable[..., Any]  # `(F, g, names...)`
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Operation:
+    """One operation.  Each of its options is declared, documented and defaulted here, and nowhere else."""
+
+    name: str
+    forward: Forward
+    """`*tensors` in place of single tensors takes a sequence of them."""
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    """By tensor argument, its derivative.  The names that a rule asks for are what a call saves: a tensor argument, `out`, one of
+    the `results`, a parameter, `<argument>_shape`, or `needs` (which gradients are wanted)."""
+    vjp: Rule | None = None
+    """One rule for the gradients of all tensor arguments, for when they share work."""
+    nondifferentiable: tuple[str, ...] = ()
+    """The tensor arguments that `vjp` has no gradient for."""
+
+    # --- what is published, and under which names ---
+
+    doc: str = ""
+    public: bool = True
+    """Whether there is a function of that name."""
+    method: bool = True
+    """Whether there is a method of that name."""
+    inplace: bool = False
+    """Whether there is a `name_`."""
+    out: bool | None = None
+    """Whether there is `out=`: by default, unless the result is a view or there is a list of results."""
+    aliases: tuple[str, ...] = ()
+    """Further names, of function and method."""
+    dunders: tuple[str, ...] = ()
+    """The operators of the method."""
+    signature: str = ""
+    """The public signature, where the parameters come in another order than in `forward`."""
+    own_arguments: bool = False
+    """Whether the public function of that name takes other arguments, so that overrides are given this one."""
+
+    # --- dtypes ---
+
+    promote: str = "same"
+    """What the arguments are brought to, and what the result is of: a key of `PROMOTIONS`."""
+    dtypes: str = "all"
+    """What there is a kernel for: a key of `DTYPES`."""
+    keeps_dtype: tuple[str, ...] = ()
+    """Tensor arguments that keep their own dtype, such as masks and indices."""
+    scalars: bool | tuple[str, ...] = True
+    """Whether a Python number may stand for one of several tensors that are brought to a common dtype, or for which."""
+    numbers_alone: bool = False
+    """Whether Python numbers may stand for all of the tensors, as in `torch.mul(2, 3)`."""
+    exact_numbers: bool = False
+    """Whether a Python number beside half precision is taken as it is, not rounded to half precision first."""
+    real_is_identity: bool = False
+    """Whether it leaves real arrays as they are."""
+    check: Callable[..., None] | None = None
+    """Raises where PyTorch refuses the arguments' dtypes; called with them before a cast, and after an error."""
+
+    # --- results ---
+
+    results: tuple[str, ...] = ()
+    """Names of the results, where there are several."""
+    result_promotions: tuple[str, ...] = ()
+    """A promotion for each of them."""
+    returns_list: bool = False
+    """Whether the forward returns a list of arrays of the input's type."""
+    view: bool = False
+    """Whether the result shares memory with the first argument."""
+    column_major: tuple[str, ...] = ()
+    """Those of the results (`("out",)` where there is one) that lie in memory by columns, as LAPACK writes them."""
+    requires: str | None = None
+    """The optional part of the array API that the forward needs, such as `"linalg.svd"`; the CPU computes for libraries that do
+    not have it."""
+
+    # --- the node, as PyTorch shows it ---
+
+    backward_name: str = ""
+    """The name of its class; by default the operation's, as in `MulBackward0`."""
+    backward_name_reflected: str | None = None
+    """That of `number - tensor`."""
+    backward_name_along: str | None = None
+    """That of a call in which `dim` is given."""
+    decompose: Callable[[Node], None] | None = None
+    """Turns the node into the several that PyTorch has, where somebody looks."""
+
+    # --- made from all this, once, by `op()` ---
+
+    function: Callable[..., Any] = field(init=False, repr=False)
+    """The public function."""
+    record: Callable[..., Any] = field(init=False, repr=False)
+    """Wraps arrays that a kernel has returned, and makes the node of the call."""
+
+    def complete(self, function: Callable[..., Any], record: Callable[..., Any] | None) -> None:
+        """Add the functions that are made from the record: called once, where it is defined."""
+        object.__setattr__(self, "function", function)
+        if record is not None:
+            object.__setattr__(self, "record", record)
+
+    # --- what follows from the forward's own signature ---
+
+    @cached_property
+    def variadic(self) -> bool:
+        """Whether it takes a sequence of tensors."""
+        return bool(self.forward.__code__.co_flags & inspect.CO_VARARGS)
+
+    @cached_property
+    def tensor_names(self) -> tuple[str, ...]:
+        """The names of the tensor arguments."""
+        code = self.forward.__code__
+        count = code.co_posonlyargcount or code.co_argcount
+        return ("tensors",) if self.variadic else code.co_varnames[1:count]
+
+    @cached_property
+    def param_names(self) -> tuple[str, ...]:
+        """The names of the other parameters."""
+        return self._positional_params + self._keyword_only
+
+    @cached_property
+    def kernel_params(self) -> tuple[str, ...]:
+        """Those of the parameters that the kernel gets: `dtype=` is served before it is called, by a cast of the input."""
+        return tuple(name for name in self.param_names if name != "dtype")
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The default values of arguments."""
+        code = self.forward.__code__
+        positional: tuple[Any, ...] = self.forward.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(positional) : code.co_argcount]
+        return dict(zip(names, positional, strict=True)) | (self.forward.__kwdefaults__ or {})
+
+    @cached_property
+    def flags(self) -> tuple[str, ...]:
+        """The parameters that are True or False."""
+        return tuple(name for name in self.param_names if type(self.defaults.get(name)) is bool)
+
+    @cached_property
+    def primary(self) -> str:
+        """The tensor argument whose dtype and device those of the others are brought to."""
+        return next(name for name in self.tensor_names if name not in self.keeps_dtype)
+
+    @cached_property
+    def number_names(self) -> tuple[str, ...]:
+        """The tensor arguments that a Python number may stand for."""
+        if self.promote not in COMMON or len(self.tensor_names) == 1 or not self.scalars:
+            return ()
+        allowed: tuple[str, ...] = self.tensor_names if isinstance(self.scalars, bool) else self.scalars
+        return tuple(name for name in self.tensor_names if name not in self.keeps_dtype and name in allowed)
+
+    @cached_property
+    def differentiable(self) -> bool:
+        return bool(self.rules) or self.vjp is not None
+
+    @cached_property
+    def edge_names(self) -> tuple[str, ...]:
+        """The tensor arguments that a node has edges to."""
+        without = self.nondifferentiable if self.vjp or self.variadic else {*self.tensor_names} - self.rules.keys()
+        return tuple(name for name in self.tensor_names if name not in without)
+
+    @cached_property
+    def has_out(self) -> bool:
+        """Whether the public function takes `out=`."""
+        return not self.view and not self.returns_list if self.out is None else self.out
+
+    @cached_property
+    def declared(self) -> str:
+        """How the public function declares its parameters, but for `out=`."""
+        if self.signature:
+            return self.signature
+        parts = [self._declare(name) for name in (*self.tensor_names, *(() if self.variadic else self._positional_params))]
+        if self._keyword_only:
+            parts += ([] if self.variadic else ["*"]) + [self._declare(name) for name in self._keyword_only]
+        return ", ".join(parts)
+
+    @cached_property
+    def node_name(self) -> str:
+        """The name of the node's class.  PyTorch's `log1p` has a `Log1PBackward0`."""
+        return self.backward_name or self.name.title().replace("_", "") + "Backward0"
+
+    @property
+    def _positional_params(self) -> tuple[str, ...]:
+        code, first = self.forward.__code__, self.forward.__code__.co_posonlyargcount
+        return () if self.variadic or not first else code.co_varnames[first : code.co_argcount]
+
+    @property
+    def _keyword_only(self) -> tuple[str, ...]:
+        code = self.forward.__code__
+        return code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+
+    def _declare(self, name: str) -> str:
+        return f"{name}={self.defaults[name]!r}" if name in self.defaults else name
+
+
+OPTIONS = frozenset(each.name for each in fields(Operation) if each.init) - {"name", "forward", "rules"}

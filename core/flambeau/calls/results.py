@@ -1,0 +1,58 @@
+"""What calls make of the arrays that kernels return: tensors, views, named tuples of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..runtime.devices import Kind
+from ..tape.grad_mode import _grad
+from ..tensors.storage import Storage
+from ..tensors.tensor import Tensor, wrap
+from .named_results import make
+from .record import Operation
+
+__all__ = ["result_type", "several", "view_of"]
+
+
+def view_of(array: Any, kind: Kind, record: Operation, base: Tensor, params: tuple[Any, ...]) -> Tensor:
+    """A tensor that shares memory with ``base``."""
+    result = wrap(array, kind)
+    storage = base._storage or base._own_storage()
+    result._storage = storage
+    result._view = (base, record, params, _grad.get())
+    storage.add_view(result)
+    return result
+
+
+def several(record: Operation, arrays: Sequence[Any], kinds: Any, tensors: Sequence[Tensor], params: tuple[Any, ...]) -> Any:
+    """Wrap the results of an operation that has several."""
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,) * len(arrays)
+    arrays = [each if type(each) is kind.array_type else kind.backend.wrap(each)
+              for each, kind in zip(arrays, kinds, strict=True)]  # fmt: skip
+    tracked = record.differentiable and any(each is not None and each._requires_grad for each in tensors)
+    if tracked:
+        results = record.record(arrays, kinds, *tensors, *params)
+    else:
+        results = [wrap(each, kind) for each, kind in zip(arrays, kinds, strict=True)]
+    if record.view:
+        storage = tensors[0]._storage or tensors[0]._own_storage()
+        for number, each in enumerate(results):
+            each._storage = storage
+            each._view = (tensors[0], None, (record.name, number, params), _grad.get())
+            if tracked or storage.__class__ is not Storage or not each._kind.backend.mutable:
+                storage.add_view(each)
+    return result_type(record)(results)
+
+
+_result_types: dict[str, Any] = {}
+
+
+def result_type(record: Operation) -> Any:
+    """What wraps several results: a tuple, or a named tuple that prints as PyTorch's."""
+    if not record.results:
+        return tuple
+    found = _result_types.get(record.name)
+    if found is None:
+        found = _result_types[record.name] = make(record.name.removesuffix("_dim"), record.results)
+    return found

@@ -1,0 +1,98 @@
+"""What calls ask of the transforms, which stand above them: each transform says here what it does, when it is loaded.
+
+The defaults are those of a process in which the transform has not been loaded, and so has no tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..tape.transforming import open_batches
+
+if TYPE_CHECKING:
+    from ..runtime.devices import device
+    from ..tensors.tensor import Tensor
+    from .record import Operation
+
+__all__ = ["LOOPED", "hooks", "one_by_one"]
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class BatchHooks:
+    """What `vmap` does."""
+
+    def lift(self, tensor: Tensor, levels: Any) -> Tensor:
+        """The tensor inside all of these levels; the same for all members of those that it has not been in."""
+        return tensor
+
+    def align(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments of a call, all of them inside the levels of any."""
+        return tuple(tensors)
+
+    def loop(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function for each member of a batch in turn."""
+        return function(*args, **kwargs)
+
+    def generator(self, raw: Any, place: device) -> Any:
+        """A backend's generator as one that draws for all members."""
+        return raw
+
+    def sampled(self, array: Any, kind: Any) -> Tensor:
+        """What such a generator has drawn, as a tensor."""
+        raise NotImplementedError
+
+
+class ForwardHooks:
+    """What forward-mode differentiation does; asked only while `state.forward_levels` is positive."""
+
+    def propagate(self, op: Operation, tensors: tuple[Any, ...], params: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
+        """The result of a call with its tangent; NotImplemented where no argument has one."""
+        return NotImplemented
+
+    def has_tangent(self, tensors: Sequence[Any]) -> bool:
+        """Whether any of the tensors carries a tangent."""
+        return False
+
+    def along(self, function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
+        """`function(tensor)` for a linear function: the tangent goes through it too."""
+        return function(tensor)
+
+    def copy(self, source: Tensor, target: Tensor) -> None:
+        """Let the target, which has the value of the source, have its tangents too."""
+
+    def overwrite(self, target: Tensor, source: Tensor) -> None:
+        """The target was overwritten with the value of the source: give it the tangents of that."""
+
+    def follow(self, tensor: Tensor, seen: Tensor) -> None:
+        """The tensor has become another view of its memory: give it the tangents of that view."""
+
+
+class Hooks:
+    """The transforms that are loaded."""
+
+    def __init__(self) -> None:
+        self.batches = BatchHooks()
+        self.forward = ForwardHooks()
+        self.settle: Callable[[Operation, tuple[Any, ...]], tuple[Any, ...]] = lambda op, tensors: tensors
+        """The arguments of a call, conjugate and negative views among them given memory of their own where the call needs it."""
+
+
+hooks = Hooks()
+LOOPED: list[str] = []  # the names of the operations that are called for each member of a batch in turn
+
+
+def one_by_one(function: C) -> C:
+    """Let `vmap` call a function for each member of a batch in turn, because its steps depend on the values.
+
+    The results of all members have to be of one shape.
+    """
+    LOOPED.append(function.__name__)
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return hooks.batches.loop(function, args, kwargs) if open_batches() else function(*args, **kwargs)
+
+    return called  # type: ignore[return-value]  # it has the function's signature

@@ -1,0 +1,183 @@
+"""The operations that layers are made of, beyond those of the `torch` namespace."""
+
+from __future__ import annotations
+
+from ..operations.activation import (
+    celu,
+    celu_,
+    elu,
+    elu_,
+    gelu,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardsigmoid_,
+    hardswish,
+    hardswish_,
+    hardtanh,
+    hardtanh_,
+    leaky_relu,
+    leaky_relu_,
+    logsigmoid,
+    mish,
+    mish_,
+    prelu,
+    relu6,
+    relu6_,
+    relu_,
+    rrelu,
+    rrelu_,
+    selu,
+    selu_,
+    silu,
+    silu_,
+    softplus,
+    softshrink,
+    threshold,
+    threshold_,
+)
+from ..operations.adaptive_pooling import (
+    adaptive_avg_pool,
+    adaptive_max_pool,
+    max_of_windows,
+)
+from ..operations.attention import (
+    attention,
+    fused_attention,
+    has_fused_attention,
+    learns_nothing,
+)
+from ..operations.conversion import (
+    in_format_of,
+)
+from ..operations.ctc import (
+    ctc_loss,
+)
+from ..operations.embedding import (
+    check_offsets,
+    embedding_bag,
+    embedding_renorm_,
+    one_hot,
+    padding_row,
+)
+from ..operations.folding import (
+    fold,
+    unfold,
+)
+from ..operations.linear import (
+    linear,
+)
+from ..operations.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    check_reduction,
+    cross_entropy,
+    huber_loss,
+    mse_loss,
+    nll_loss,
+    reduced,
+    smooth_l1_loss,
+    soft_margin_loss,
+)
+from ..operations.neural import (
+    reduction_of,
+)
+from ..operations.padding import (
+    pad,
+)
+from ..operations.pooling import (
+    avg_pool2d,
+    avg_pool3d,
+    check_places,
+    max_pool,
+    per_dimension,
+    window_sizes,
+)
+from ..operations.recurrent import (
+    elman_layer,
+    gru_layer,
+    lstm_layer,
+)
+from ..operations.resampling import (
+    resample,
+)
+from ..operations.views import (
+    tied,
+    with_tied_gradient,
+)
+
+__all__ = [
+    "adaptive_avg_pool",
+    "adaptive_max_pool",
+    "attention",
+    "avg_pool2d",
+    "avg_pool3d",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "celu_",
+    "check_offsets",
+    "check_places",
+    "check_reduction",
+    "cross_entropy",
+    "ctc_loss",
+    "elman_layer",
+    "elu",
+    "elu_",
+    "embedding_bag",
+    "embedding_renorm_",
+    "fold",
+    "fused_attention",
+    "gelu",
+    "glu",
+    "gru_layer",
+    "hardshrink",
+    "hardsigmoid",
+    "hardsigmoid_",
+    "hardswish",
+    "hardswish_",
+    "hardtanh",
+    "hardtanh_",
+    "has_fused_attention",
+    "huber_loss",
+    "in_format_of",
+    "leaky_relu",
+    "leaky_relu_",
+    "learns_nothing",
+    "linear",
+    "logsigmoid",
+    "lstm_layer",
+    "max_of_windows",
+    "max_pool",
+    "mish",
+    "mish_",
+    "mse_loss",
+    "nll_loss",
+    "one_hot",
+    "pad",
+    "padding_row",
+    "per_dimension",
+    "prelu",
+    "reduced",
+    "reduction_of",
+    "relu6",
+    "relu6_",
+    "relu_",
+    "resample",
+    "rrelu",
+    "rrelu_",
+    "selu",
+    "selu_",
+    "silu",
+    "silu_",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "softplus",
+    "softshrink",
+    "threshold",
+    "threshold_",
+    "tied",
+    "unfold",
+    "window_sizes",
+    "with_tied_gradient",
+]

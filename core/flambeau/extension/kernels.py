@@ -1,0 +1,42 @@
+"""The kernels of operations, for those who write others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..calls.tables import OPS
+from ..tensors.tensor import Tensor
+
+__all__ = ["forward_of", "kernel_of"]
+
+
+def forward_of(name: str) -> Callable[..., Any]:
+    """The forward of an operation, `(xp, arrays..., parameters...)`, written against the array API: what a kernel has to equal.
+
+    Raises:
+        KeyError: there is no operation of that name.
+
+    Example:
+        >>> import numpy
+        >>> from flambeau.extension import forward_of
+        >>> forward_of("mul")(numpy, numpy.ones(2), numpy.full(2, 3.0))
+        array([3., 3.])
+    """
+    return OPS[name].forward
+
+
+def kernel_of(name: str, tensor: Tensor) -> Callable[..., Any]:
+    """The kernel that serves an operation for tensors of this one's dtype and device; it takes and returns arrays.
+
+    Raises:
+        KeyError: there is no operation of that name.
+        NotImplementedError: the operation does not take the dtype.
+
+    Example:
+        >>> import numpy, flambeau as torch
+        >>> from flambeau.extension import kernel_of
+        >>> kernel_of("exp", torch.zeros(1))(numpy.zeros(2, "float32"))
+        array([1., 1.], dtype=float32)
+    """
+    return tensor._kind[name][0]

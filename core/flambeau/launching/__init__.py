@@ -1,0 +1,1 @@
+"""Programs on flambeau: the launcher, what it reports, the stub files."""

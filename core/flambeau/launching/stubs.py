@@ -1,0 +1,167 @@
+"""Writes the stub files that tell editors and type checkers about generated names.
+
+    python -m flambeau.launching.stubs            writes them
+    python -m flambeau.launching.stubs --check    exits with 1 where they are out of date
+
+``_members.pyi`` declares what the operations attach to ``Tensor``; ``_functions.pyi`` the functions of the namespace.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable
+from inspect import Parameter
+from pathlib import Path
+from typing import Any
+
+from ..calls.tables import OPS, PUBLIC
+from ..storage import STORAGE_CLASSES
+from ..subclasses.tensor_types import TENSOR_TYPES
+from ..tensors import tensor as _tensor
+
+__all__ = ["functions", "main", "members"]
+
+# Tensor has methods called bool, float and int, which hide the types of that name in the class.
+_HEADER = '''"""Written by `python -m flambeau.launching.stubs`."""
+# ruff: noqa: E501
+
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Sequence
+from typing import Any
+
+from ._tensor import Tensor
+from .random import Generator
+'''
+_DTYPE = "from .values.dtypes import dtype as _dtype\n"
+_SPELLED = {"bool": "_bool", "float": "_float", "int": "_int"} | dict.fromkeys(("dtype", "Dtype", "dtypes.dtype"), "_dtype")
+_KNOWN = {"Any", "Generator", "None", "Sequence", "Tensor", "TypedStorage", "UntypedStorage", "str", "tuple", *_SPELLED}
+_EXCUSED = {"__eq__": "override", "__ne__": "override"}  # object's return a bool
+_OTHERS = {"__repr__": "str", "__format__": "str", "__reduce_ex__": "Any", "__init_subclass__": "None"}  # that return no tensor
+_FROM_PYTHON = {"__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"}
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+
+
+def _annotation(given: Any) -> str:
+    """An annotation as a stub file spells it; ``Any`` where it has names that the file does not import."""
+    if given is None:
+        return "None"
+    text = given if isinstance(given, str) else "Any"
+    known = _KNOWN.issuperset(_NAME.findall(text))
+    return _NAME.sub(lambda found: _SPELLED.get(found[0], found[0]), text) if known else "Any"
+
+
+def _parameter(each: Parameter) -> str:
+    star = "*" if each.kind is Parameter.VAR_POSITIONAL else "**" if each.kind is Parameter.VAR_KEYWORD else ""
+    default = "" if each.default is Parameter.empty else " = ..."
+    return f"{star}{each.name}: {_annotation(each.annotation)}{default}"
+
+
+def _listed(parameters: Iterable[Parameter]) -> list[str]:
+    parts, starred = [], False
+    for each in parameters:
+        if each.kind is Parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+        starred = starred or each.kind in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL)
+        if not keyword.iskeyword(each.name):
+            parts.append(_parameter(each))
+    return parts
+
+
+def _parameters(function: Callable[..., Any], in_place: bool) -> list[Parameter]:
+    """The parameters of a function; an in-place form has no ``out``."""
+    return [each for each in inspect.signature(function).parameters.values() if not (in_place and each.name == "out")]
+
+
+def _returns(function: Callable[..., Any]) -> str:
+    returns = inspect.signature(function).return_annotation
+    if returns is not inspect.Signature.empty:
+        return _annotation(returns)
+    record = OPS.get(function.__name__)  # a generated function
+    if record is None or not record.results:
+        return "Tensor" if record is None or not record.returns_list else "tuple[Tensor, ...]"
+    return "Any"  # a named tuple
+
+
+def _is_in_place(name: str) -> bool:
+    return re.fullmatch(r"__i(?!nvert)\w+__|\w*[^_]_", name) is not None
+
+
+def _declaration(name: str, function: Callable[..., Any], method: bool) -> str:
+    """A function in a stub file."""
+    in_place = method and _is_in_place(name)
+    parameters = _listed(_parameters(function, in_place)[method:])
+    returns = _OTHERS.get(name) or ("Tensor" if in_place or name.startswith("__r") else _returns(function))
+    parts = ["self", *parameters] if method else parameters
+    excuse = f"  # type: ignore[{_EXCUSED[name]}]" if name in _EXCUSED else ""
+    return f"def {name}({', '.join(parts)}) -> {returns}: ...{excuse}"
+
+
+def _attached() -> dict[str, Any]:
+    """What is on Tensor without being written in its class body."""
+    source = inspect.getsource(_tensor)
+    found = {}
+    for name, value in sorted(vars(_tensor.Tensor).items()):
+        written = f"def {name}(" in source or f"    {name}:" in source or f"    {name} =" in source
+        if not written and name not in _FROM_PYTHON:
+            found[name] = value
+    return found
+
+
+def members() -> str:
+    """The text of ``_members.pyi``."""
+    lines = [_HEADER + "from .storage import TypedStorage, UntypedStorage", _DTYPE + "\nclass Members:"]
+    for name, value in _attached().items():
+        if isinstance(value, property) and value.fget:
+            lines += ["    @property", f"    def {name}(self) -> {_returns(value.fget)}: ..."]
+            if value.fset:
+                lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
+        elif not callable(value) and not isinstance(value, classmethod):
+            lines.append(f"    {name}: Any")
+        elif isinstance(value, classmethod):
+            lines += ["    @classmethod", "    " + _declaration(name, value.__func__, method=True).replace("(self", "(cls", 1)]
+        elif isinstance(value, staticmethod):
+            lines += ["    @staticmethod", "    " + _declaration(name, value.__func__, method=False)]
+        elif not keyword.iskeyword(name):
+            lines.append("    " + _declaration(name, value, method=True))
+    return "\n".join(lines) + "\n"
+
+
+def functions() -> str:
+    """The text of ``_functions.pyi``."""
+    functions = sorted(name for name in PUBLIC if not keyword.iskeyword(name))
+    tensors, storages = sorted(TENSOR_TYPES["cpu"]), sorted(STORAGE_CLASSES)
+    lines = [_HEADER + "from .storage import TypedStorage", _DTYPE]
+    lines += ["__all__ = [  # noqa: RUF022", _names([*functions, *tensors, *storages]), "]  # fmt: skip\n"]
+    lines += [_declaration(name, PUBLIC[name], method=False) for name in functions]
+    lines += [f"class {name}(Tensor): ..." for name in tensors]
+    lines += [f"class {name}(TypedStorage): ..." for name in storages]
+    return "\n".join(lines) + "\n"
+
+
+def _names(names: list[str]) -> str:
+    return textwrap.fill(", ".join(f'"{name}"' for name in names) + ",", 120, initial_indent="    ", subsequent_indent="    ")
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or check them; returns the exit status."""
+    folder, stale = Path(__file__).parents[1], []
+    for name, text in (("_members.pyi", members()), ("_functions.pyi", functions())):
+        path = folder / name
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        print(("out of date: " if "--check" in arguments else "written: ") + ", ".join(stale))
+    return int(bool(stale) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

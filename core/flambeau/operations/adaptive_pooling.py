@@ -1,0 +1,154 @@
+"""Pooling to a given size: windows that share the input out as evenly as they can, or at random places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..calls.dispatch import require_dtype, whole_numbers
+from ..calls.node_names import gathered
+from ..calls.op import composite
+from ..tape.grad_mode import no_grad
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .comparison import where
+from .conversion import in_format_of
+from .creation import tensor
+from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool
+from .views import with_tied_gradient
+
+__all__ = ["adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_max_pool", "max_of_windows"]
+
+_AVG_POOLS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
+
+
+def _windows(length: int, count: int) -> list[tuple[int, int]]:
+    """``count`` windows over ``length`` elements, which may overlap by one."""
+    return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
+
+
+def _target(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
+    """The size asked for, None standing for the input's own."""
+    if input.ndim not in (n + 1, n + 2):
+        if n == 1:
+            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' "
+                               f"(while checking arguments for {name})")  # fmt: skip
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
+    if output_size is None or isinstance(output_size, bool):
+        raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {type(output_size).__name__}")
+    sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    whole_numbers("output_size", [each for each in sizes if each is not None])
+    if len(sizes) != n:
+        raise RuntimeError(f"{name}: output_size must be {n}")
+    sizes = tuple(given if size is None else size for size, given in zip(sizes, input.shape[-n:], strict=True))
+    if min(sizes) < 0:
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received "
+                           f"{{{', '.join(map(str, sizes))}}}")  # fmt: skip
+    for dim, length in enumerate(input.shape[-n:], input.ndim - n):
+        if not length:
+            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                               f"{list(input.shape)} with dimension {dim} being empty")  # fmt: skip
+    require_dtype(name, input, "floating")
+    return sizes
+
+
+def _whole_steps(given: Sequence[int], sizes: Sequence[int]) -> list[int] | None:
+    """The size of the windows where all are of one size and do not overlap."""
+    if all(size and length % size == 0 for length, size in zip(given, sizes, strict=True)):
+        return [length // size for length, size in zip(given, sizes, strict=True)]
+    return None
+
+
+def adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
+    """Means of windows over the last ``n`` dimensions, as many as ``output_size`` says."""
+    sizes = _target(f"adaptive_avg_pool{n}d", n, input, output_size)
+    given = input.shape[-n:]
+    if sizes == (1,) * n:
+        made = input.mean(tuple(range(-n, 0)), keepdim=True)
+        return made if n > 1 else shown_as(made, "SqueezeBackward1")
+    steps = _whole_steps(given, sizes)
+    made = _AVG_POOLS[n](input, tuple(steps)) if steps and input.numel() else _averages(n, input, sizes)
+    return gathered(made, f"AdaptiveAvgPool{n}DBackward0", (input,)) if n > 1 else shown_as(made, "SqueezeBackward1")
+
+
+def _averages(n: int, input: Tensor, sizes: Sequence[int]) -> Tensor:
+    made = with_tied_gradient(input)
+    for dim, size in enumerate(sizes, input.ndim - n):
+        made = (made.transpose(dim, -1) @ _averaging(made, made.shape[dim], size)).transpose(dim, -1)
+    return in_format_of(made.contiguous(), input) if n == 2 else made.contiguous()
+
+
+def _averaging(like: Tensor, length: int, count: int) -> Tensor:
+    """The matrix whose columns take the means of the windows."""
+    columns = [
+        [1 / (stop - start) if start <= i < stop else 0.0 for start, stop in _windows(length, count)] for i in range(length)
+    ]
+    return tensor(columns, dtype=like.dtype, device=like.device).reshape(length, count)
+
+
+@composite(method=False)
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of windows of ``(N, C, L)`` or ``(C, L)``, as many as ``output_size`` says."""
+    return adaptive_avg_pool(1, input, output_size)
+
+
+def adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of windows over the last ``n`` dimensions and, if asked for, where in them (flattened) they are."""
+    sizes = _target(f"adaptive_max_pool{n}d", n, input, output_size)
+    steps = _whole_steps(input.shape[-n:], sizes)
+    found = max_pool(n, input, tuple(steps), return_indices=return_indices) if steps else _maxima(n, input, sizes)
+    made = found[0] if isinstance(found, tuple) else found
+    if n > 1:
+        gathered(made, f"AdaptiveMaxPool{n}DBackward0", (input,))
+    else:
+        shown_as(made, "SqueezeBackward1")
+    return found if return_indices else made
+
+
+def _maxima(n: int, input: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
+    positions = []
+    for length, size in zip(input.shape[-n:], sizes, strict=True):
+        windows = _windows(length, size)
+        longest = max((stop - start for start, stop in windows), default=1)
+        rows = [[min(start + i, stop - 1) for i in range(longest)] for start, stop in windows]
+        positions.append(tensor(rows, dtype=dtypes.int64, device=input.device).reshape(size, longest))
+    made, indices = max_of_windows(input, positions)
+    return in_format_of(made, input), in_format_of(indices, input)
+
+
+def max_of_windows(input: Tensor, positions: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The maximum of every window, and where in the flattened space it is.
+
+    ``positions`` has an index tensor ``(..., windows, elements of a window)`` for each dimension of space.
+    """
+    n = len(positions)
+    input = with_tied_gradient(input)
+    lead, space = input.shape[:-n], input.shape[-n:]
+    flat = _flat_positions(positions, space)
+    sizes, elements = flat.shape[-2 * n : -n], prod(flat.shape[-n:])
+    flat = flat.expand(*lead, *flat.shape[-2 * n :]).reshape(*lead, prod(sizes), elements)
+    values = input.flatten(-n)
+    with no_grad():
+        seen = values.detach().gather(-1, flat.flatten(-2)).reshape(flat.shape)
+        indices = flat.gather(-1, _place_of_maximum(seen).unsqueeze(-1)).squeeze(-1)
+    made = values.gather(-1, indices)
+    return made.reshape(*lead, *sizes), indices.reshape(*lead, *sizes)
+
+
+def _place_of_maximum(seen: Tensor) -> Tensor:
+    """Where in its window each maximum is: the first of equal ones, but the last of NaNs."""
+    first, last = seen.argmax(-1), seen.shape[-1] - 1 - seen.flip(-1).argmax(-1)
+    return where(seen.isnan().any(-1), last, first)  # type: ignore[no-any-return]  # given tensors, it gives one
+
+
+def _flat_positions(positions: Sequence[Tensor], space: Sequence[int]) -> Tensor:
+    """Indices ``(..., windows of each dimension, elements of each dimension)`` into the flattened space."""
+    n = len(positions)
+    flat: Any = 0
+    for dim, (each, length) in enumerate(zip(positions, space, strict=True)):
+        shape = [1] * (2 * n)
+        shape[dim], shape[n + dim] = each.shape[-2:]
+        flat = flat * length + each.reshape(*each.shape[:-2], *shape)
+    return flat  # type: ignore[no-any-return]  # a sum that starts at 0

@@ -1,0 +1,394 @@
+"""Arithmetic: sums, products, quotients, powers, remainders, and the multiply-adds made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..calls.arguments import Number
+from ..calls.dispatch import require_dtype, require_factor, require_tensors, result_dtype
+from ..calls.node_names import gathered
+from ..calls.op import composite, op
+from ..calls.operands import can_operate
+from ..calls.overriding import may_override, offer_method
+from ..calls.wrappers import checked
+from ..runtime.warning import warn_of_old
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .formula import no_slope
+
+_add = op(
+    "add", lambda xp, input, other: xp.add(input, other),
+    promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__add__", "__radd__", "__iadd__"),
+    input=lambda F, g: g,
+    other=lambda F, g: g,
+)  # fmt: skip
+
+def _refuse_bool_sub(input: Any, other: Any) -> None:
+    if not any(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other)):
+        return
+    both = all(isinstance(each, bool) or (isinstance(each, Tensor) and each.dtype is dtypes.bool_) for each in (input, other))
+    if both:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                           "`logical_xor()` operator instead.")  # fmt: skip
+    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                       "mask, use the `~` or `logical_not()` operator instead.")  # fmt: skip
+
+
+_sub = op(
+    "sub", lambda xp, input, other: xp.subtract(input, other),
+    promote="arithmetic", numbers_alone=True, public=False, method=False, dunders=("__sub__", "__rsub__", "__isub__"),
+    check=_refuse_bool_sub, backward_name_reflected="RsubBackward1",
+    input=lambda F, g: g,
+    other=lambda F, g: -g,
+)  # fmt: skip
+
+
+def _scaled(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
+    """The operands of ``input + alpha * other``; takes PyTorch 0.2's ``add(input, alpha, other)`` too."""
+    if type(alpha) is int and alpha == 1:
+        return input, other
+    if isinstance(alpha, Tensor) and not isinstance(other, Tensor):
+        warn_of_old(name, "other, *, alpha=1")
+        other, alpha = alpha, other
+    common = result_dtype((input, other))
+    require_factor("alpha", alpha, common)
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        other = other.to(common)
+        if other.dtype in dtypes.HALF:  # the factor is rounded, and then only the sum
+            return input.float(), other.float() * other.new_tensor(alpha).item()
+    return input, other & bool(alpha) if common is dtypes.bool_ else other * alpha
+
+
+def _combined(name: str, combine: Callable[..., Tensor], input: Any, other: Any, alpha: Any) -> Tensor:
+    """``combine`` of the operands, scaled; of half precision, rounded at the end."""
+    made = combine(*_scaled(name, input, other, alpha))
+    if (type(alpha) is int and alpha == 1) or not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        return made
+    common = result_dtype((input, other))
+    return made if made.dtype is common else gathered(made.to(common), f"{name.capitalize()}Backward0", (input, other))
+
+
+@composite(inplace=True, out=True)
+def add(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
+    """``input + alpha * other``, element by element, broadcast.
+
+    >>> import flambeau as torch
+    >>> torch.add(torch.ones(2), torch.ones(2), alpha=10)
+    tensor([11., 11.])
+    """
+    return _combined("add", _add, input, other, alpha)
+
+
+@composite(inplace=True, out=True, aliases=("subtract",))
+def sub(input: Any, other: Any, alpha: Tensor | Number = 1) -> Tensor:
+    """``input - alpha * other``, element by element, broadcast."""
+    if isinstance(input, bool) or isinstance(other, bool) or type(alpha) is not int or alpha != 1:
+        _refuse_bool_sub(input, other)
+    return _combined("sub", _sub, input, other, alpha)
+
+
+@composite(method=False, grad_fn="RsubBackward1")
+def rsub(input: Tensor, other: Any, *, alpha: Tensor | Number = 1) -> Tensor:
+    """``other - alpha * input``."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"rsub(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    return sub(other, input, alpha)
+
+
+mul = op(
+    "mul", lambda xp, input, other: xp.multiply(input, other),
+    promote="arithmetic", exact_numbers=True, numbers_alone=True, inplace=True, aliases=("multiply",),
+    dunders=("__mul__", "__rmul__", "__imul__"),
+    doc="""The product ``input * other``, element by element, broadcast.
+
+    >>> import flambeau as torch
+    >>> torch.mul(torch.tensor([1, 2]), 2.5)
+    tensor([2.5000, 5.0000])
+    """,
+    input=lambda F, g, other: g * F.conj(other),
+    other=lambda F, g, input: g * F.conj(input),
+)  # fmt: skip
+
+_div = op(
+    "div", lambda xp, input, other: xp.divide(input, other),
+    promote="float", exact_numbers=True, numbers_alone=True, public=False, method=False,
+    dunders=("__truediv__", "__itruediv__", "__div__", "__idiv__"),
+    input=lambda F, g, other: g / F.conj(other),
+    other=lambda F, g, input, other: -g * F.conj(input / other / other),
+)  # fmt: skip
+
+floor_divide = op(
+    "floor_divide", lambda xp, input, other: xp.floor_divide(input, other),
+    promote="arithmetic", exact_numbers=True, numbers_alone=True, dtypes="real numbers", inplace=True,
+    dunders=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
+    doc="The quotient rounded towards minus infinity.", backward_name="DivBackward2",
+    input=no_slope,
+    other=no_slope,
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True, aliases=("divide",))
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """The quotient: true by default, rounded towards zero with ``"trunc"``, down with ``"floor"``.
+
+    >>> import flambeau as torch
+    >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
+    tensor([-3,  3])
+    """
+    if rounding_mode is None:
+        return _div(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    if rounding_mode == "trunc":
+        return _trunc_divide(input, other)
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+
+
+@composite(inplace=True, out=True)
+def true_divide(input: Any, other: Any) -> Tensor:
+    """The true quotient."""
+    return _div(input, other)
+
+
+def _trunc_divide_forward(xp: Any, input: Any, other: Any) -> Any:
+    if xp.isdtype(input.dtype, "integral"):
+        return (input - _fmod_forward(xp, input, other)) // other
+    return xp.trunc(input / other)
+
+
+_trunc_divide = op(
+    "trunc_divide", _trunc_divide_forward, promote="arithmetic", numbers_alone=True, dtypes="real numbers", public=False,
+    method=False, backward_name="DivBackward2",
+    input=no_slope,
+    other=no_slope,
+)  # fmt: skip
+
+remainder = op(
+    "remainder", lambda xp, input, other: xp.remainder(input, other),
+    promote="arithmetic", dtypes="real numbers", inplace=True, dunders=("__mod__", "__rmod__", "__imod__"),
+    doc="The remainder of floor division: of the sign of ``other``.",
+    input=lambda F, g: g,
+    other=lambda F, g, input, other: -g * F.floor_divide(input, other),
+)  # fmt: skip
+
+
+def _fmod_forward(xp: Any, input: Any, other: Any) -> Any:
+    remainder = xp.remainder(input, other)  # of the sign of other: correct it where input has the other sign
+    wrong = (remainder != 0) & ((input < 0) != (other < 0))
+    return xp.where(wrong, remainder - other, remainder)
+
+
+fmod = op(
+    "fmod", _fmod_forward, promote="arithmetic", scalars=("other",), dtypes="real numbers", inplace=True,
+    doc="The remainder of truncating division: of the sign of ``input``.",
+    input=lambda F, g: g,
+    other=lambda F, g, input, other: -g * F.trunc_divide(input, other),
+)  # fmt: skip
+
+
+def _pow_grad_base(F: Any, g: Any, input: Any, other: Any) -> Any:
+    slope = other * F.pow(input, F.where(other == 0, other + 1, other) - 1)  # no 0 ** -1 where the slope is 0 anyway
+    return g * F.conj(slope)
+
+
+def _pow_grad_exponent(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
+    at_zero = (input == 0) & (F.real(other) >= 0)
+    slope = out * F.log(F.where(at_zero, 1.0, input))
+    return g * F.conj(F.where(at_zero, 0.0, slope))
+
+
+def integer_pow(xp: Any, input: Any, other: Any) -> Any:
+    """Powers of integers; to a negative power, those of 1 and -1 alone are not 0."""
+    negative = other < 0
+    made = xp.pow(input, xp.where(negative, xp.zeros_like(other), other))
+    inverse = xp.where(input == -1, 1 - 2 * (other % 2), xp.astype(input == 1, other.dtype))
+    return xp.where(negative, inverse, made)
+
+
+def _pow_forward(xp: Any, input: Any, other: Any) -> Any:
+    return integer_pow(xp, input, other) if xp.isdtype(input.dtype, "signed integer") else xp.pow(input, other)
+
+
+_pow = op(
+    "pow", lambda xp, input, other: _pow_forward(xp, input, other),
+    promote="arithmetic", dtypes="numbers", public=False, method=False,
+    input=_pow_grad_base, other=_pow_grad_exponent,
+)  # fmt: skip
+
+def _pow_scalar_forward(xp: Any, input: Any, /, exponent: Any) -> Any:
+    if exponent in (0.5, -0.5) and xp.isdtype(input.dtype, "real floating"):  # PyTorch takes roots: -inf has none
+        root = xp.sqrt(input)
+        return root if exponent > 0 else xp.reciprocal(root)
+    return xp.pow(input, exponent)
+
+
+_pow_scalar = op(
+    "pow_scalar", _pow_scalar_forward,
+    public=False, method=False, backward_name="PowBackward0",
+    input=lambda F, g, input, exponent: (
+        F.zeros_of(input, input.shape) if exponent == 0 else
+        g * F.conj(input * 2 if exponent == 2 else exponent * F.pow_scalar(input, exponent - 1))),
+)  # fmt: skip
+
+
+def __pow__(input: Any, exponent: Any) -> Tensor:
+    if isinstance(input, Tensor) and type(exponent) in input._kind.scalars:
+        category = input._kind.dtype.category
+        if category == dtypes.BOOL:
+            return input | (not exponent)
+        if category == dtypes.INTEGER and exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return _pow_scalar(input, exponent)
+    if not can_operate(exponent):
+        return NotImplemented
+    return shown_as(_pow(input, exponent), "PowBackward1" if isinstance(input, Tensor) else "PowBackward2")
+
+
+@composite(inplace=True, out=True)
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input`` to the power of ``exponent``; either may be a Python number.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([1.0, 2.0]) ** 2
+    tensor([1., 4.])
+    """
+    made = __pow__(input, exponent)
+    if made is NotImplemented:
+        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
+    return made
+
+
+def __rdiv__(self: Tensor, other: Any) -> Any:
+    if may_override((other,)):
+        return offer_method("__rdiv__", (self, other), {})
+    if can_operate(other) or hasattr(other, "__array_interface__"):
+        return self.reciprocal() * other  # PyTorch rounds twice, too
+    return NotImplemented
+
+
+def __rpow__(self: Tensor, other: Any) -> Tensor:
+    if may_override((other,)):
+        return offer_method("__rpow__", (self, other), {})  # type: ignore[no-any-return]  # an override may return anything
+    try:
+        return shown_as(_pow(other, self), "PowBackward2")
+    except TypeError:
+        return NotImplemented
+
+
+__pow__.__name__ = "pow"  # what overrides are given is called so
+attach(__rtruediv__=__rdiv__, __rdiv__=__rdiv__, __pow__=__pow__, __rpow__=__rpow__)
+attach(__ipow__=Tensor.pow_)
+
+
+def _float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place form of :func:`float_power`."""
+    wanted = dtypes.complex128 if result_dtype((self, exponent)).is_complex else dtypes.float64
+    if self.dtype is not wanted:
+        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.legacy_name} but the operation's result "
+                           f"requires dtype {wanted.legacy_name}")  # fmt: skip
+    return self.pow_(exponent)
+
+
+@composite(out=True)
+def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
+    """``input`` to the power of ``exponent``, in double precision."""
+
+    def widened(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value if isinstance(value, complex) else float(value)
+        return value.to(dtypes.complex128 if value.is_complex() else dtypes.float64)
+
+    return pow(widened(input), widened(exponent))
+
+
+attach(float_power_=checked(_float_power_))
+
+
+# --- multiply and add ---------------------------------------------------------------------------------------------
+
+
+def _wide(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors, those of half precision in single precision, if all are: what is made of them is to be rounded once."""
+    if all(each._kind.dtype in dtypes.HALF for each in tensors):
+        return tuple(each.float() for each in tensors)
+    return tensors
+
+
+@composite(inplace=True, out=True)
+def addcmul(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``.
+
+    >>> import flambeau as torch
+    >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=0.5)
+    tensor([1.5000, 1.5000])
+    """
+    if args:  # 0.2: addcmul(input, value, tensor1, tensor2)
+        warn_of_old("addcmul", "tensor1, tensor2, *, value=1")
+        value, tensor1, tensor2 = tensor1, tensor2, args[0]
+    require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
+    terms = _wide(input, tensor1, tensor2)
+    made = terms[0] + (terms[1] if value == 1 else terms[1] * value) * terms[2]
+    made = made if terms[0] is input else made.to(result_dtype((input, tensor1, tensor2)))
+    require_dtype("addcmul_cpu_out", made, "numbers")
+    return gathered(made, "AddcmulBackward0", (input, tensor1, tensor2))
+
+
+@composite(inplace=True, out=True)
+def addcdiv(input: Tensor, tensor1: Any, tensor2: Tensor | Number = None, *args: Any, value: Number = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``."""
+    if args:
+        warn_of_old("addcdiv", "tensor1, tensor2, *, value=1")
+        value, tensor1, tensor2 = tensor1, tensor2, args[0]
+    require_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
+    if not any(each.is_floating_point() or each.is_complex() for each in (tensor1, tensor2)):
+        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+                           "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
+                           "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
+                           "inputs and as (input + value * tensor1 / tensor2) for float inputs.")  # fmt: skip
+    terms = _wide(input, tensor1, tensor2)
+    made = terms[0] + (terms[1] if value == 1 else terms[1] * value) / terms[2]
+    made = made if terms[0] is input else made.to(result_dtype((input, tensor1, tensor2)))
+    return gathered(made, "AddcdivBackward0", (input, tensor1, tensor2))
+
+
+_lerp = op(
+    "lerp", lambda xp, input, end, weight: xp.where(
+        xp.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
+    promote="wide arithmetic", public=False, method=False, backward_name="LerpBackward1",
+    input=lambda F, g, weight: g * F.conj(1 - weight),
+    end=lambda F, g, weight: g * F.conj(weight),
+    weight=lambda F, g, input, end: g * F.conj(end - input),
+)  # fmt: skip
+
+
+def _lerp_scalar_forward(xp: Any, input: Any, end: Any, /, weight: Any) -> Any:
+    if abs(weight) < 0.5:
+        return input + weight * (end - input)
+    return end - (end - input) * (1 - weight)
+
+
+_lerp_scalar = op(
+    "lerp_scalar", _lerp_scalar_forward, promote="wide arithmetic", public=False, method=False, backward_name="LerpBackward0",
+    input=lambda F, g, weight: g * (1 - weight).conjugate(),
+    end=lambda F, g, weight: g * weight.conjugate(),
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True)
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """Linear interpolation: ``input + weight * (end - input)``, exact at both ends."""
+    if not isinstance(end, Tensor):
+        raise TypeError(f"lerp(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
+    if input.dtype is not end.dtype:
+        raise RuntimeError(f"expected dtype {input.dtype} for `end` but got dtype {end.dtype}")
+    require_dtype("lerp_kernel_scalar", input, "inexact")
+    if type(weight) in input._kind.scalars:
+        return _lerp_scalar(input, end, weight)
+    if isinstance(weight, Tensor) and weight.ndim and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected dtype {input.dtype} for `weight` but got dtype {weight.dtype}")
+    return _lerp(input, end, weight)

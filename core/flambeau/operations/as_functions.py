@@ -1,0 +1,39 @@
+"""Methods that are functions of the ``torch`` namespace, too: ``torch.exp_(x)`` is ``x.exp_()``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any
+
+from ..calls.dispatch import require_tensors
+from ..calls.tables import PUBLIC
+from ..tensors.tensor import Tensor
+
+__all__ = ["NAMES", "publish"]
+
+NAMES = (
+    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "as_strided_",
+    "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_", "cos_",
+    "cosh_", "deg2rad_", "detach", "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fill_", "fix_", "floor_", "frac_",
+    "gcd_", "get_device", "i0_", "index_put_", "is_same_size", "is_signed", "lcm_", "ldexp_", "log10_", "log1p_", "log2_",
+    "log_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_", "resize_as_", "round_", "rsqrt_",
+    "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "trunc_", "xlogy_", "zero_",
+)  # fmt: skip
+
+
+def _function(name: str) -> Callable[..., Any]:
+    method = getattr(Tensor, name)
+
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        require_tensors(name, input=input)
+        return method(input, *args, **kwargs)
+
+    update_wrapper(function, method)
+    del function.__wrapped__  # type: ignore[attr-defined]  # set by update_wrapper; its signature says ``self``
+    return function
+
+
+def publish() -> None:
+    """Offer the functions, once the methods are there."""
+    PUBLIC.update({name: _function(name) for name in NAMES})

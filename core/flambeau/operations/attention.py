@@ -1,0 +1,86 @@
+"""Attention in one operation, for backends that have a kernel for it; others compute it step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calls import overriding
+from ..calls.op import op
+from ..calls.tables import FUSED
+from ..runtime.devices import Kind
+from ..runtime.state import state
+from ..tape.grad_mode import _grad
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .creation import full
+from .formula import formula
+
+__all__ = ["attention", "fused_attention", "has_fused_attention", "learns_nothing"]
+
+
+def _forward(
+    xp: Any, query: Any, key: Any, value: Any, bias: Any = None, /, causal: bool = False, scale: float = 1.0,
+    workspace: Any = None,
+) -> Any:  # fmt: skip
+    scores = xp.matmul(query, xp.matrix_transpose(key)) * scale
+    scores = scores if bias is None else scores + bias
+    weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
+    return xp.matmul(weights / xp.sum(weights, axis=-1, keepdims=True), value)
+
+
+@formula
+def attention_backward(
+    F: Any, g: Any, query: Any, key: Any, value: Any, bias: Any, out: Any, causal: bool, scale: float, workspace: Any
+) -> Any:
+    """The gradients of query, key and value.  ``out`` and ``workspace``, where a forward leaves its sums, serve kernels only."""
+    scores = F.mm(query, F.mH_(key)) * scale
+    scores = scores if bias is None else scores + bias
+    weights = F.softmax(scores, len(scores.shape) - 1)
+    through = F.mm(g, F.mH_(value))
+    slopes = weights * (through - F.sum(weights * through, (len(scores.shape) - 1,), True)) * scale
+    return F.mm(slopes, key), F.mm(F.mH_(slopes), query), F.mm(F.mH_(weights), g)
+
+
+_attention = op(
+    "fused_attention", _forward, public=False, method=False, out=False,
+    backward_name="ScaledDotProductCudnnAttentionBackward0",
+    vjp=lambda F, g, query, key, value, bias, out, causal, scale, workspace: (
+        *attention_backward(F, g, query, key, value, bias, out, causal, scale, workspace), None),
+)  # fmt: skip
+
+
+FUSED.add("fused_attention")
+
+
+def has_fused_attention(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether the backend has a kernel for attention of these: half precision, ``(batch, heads, length, size)``."""
+    kind = query._kind
+    return (type(kind) is Kind and "fused_attention" in kind.backend.all_kernels and kind.dtype in dtypes.HALF
+            and kind is key._kind is value._kind and query.ndim == key.ndim == value.ndim == 4
+            and key.shape[:3] == value.shape[:3] and query.shape[:2] == key.shape[:2] and query.shape[3] == key.shape[3]
+            and not (query.shape[3] % 8 or value.shape[3] % 8) and max(query.shape[3], value.shape[3]) <= 128)  # fmt: skip
+
+
+def fused_attention(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: float) -> Tensor:
+    """``softmax(query @ key.T * scale) @ value``, where ``has_fused_attention``."""
+    bias = None
+    if causal:
+        shape = query.shape[2], key.shape[2]
+        bias = full(shape, -float("inf"), dtype=query.dtype, device=query.device).triu(1)
+    return _attention(query, key, value, bias, causal, scale, {})
+
+
+def _attention_forward(xp: Any, query: Any, key: Any, value: Any, /, scale: float) -> Any:
+    scores = xp.matmul(query * scale, xp.matrix_transpose(key))
+    weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
+    return xp.matmul(weights, value) / xp.sum(weights, axis=-1, keepdims=True)
+
+
+attention = op("attention", _attention_forward, promote="product", public=False, method=False, out=False)
+
+
+def learns_nothing(*tensors: Tensor) -> bool:
+    """Whether no derivative of what is computed from these will be asked for, nor any step of it seen."""
+    recorded = _grad.get() and any(each._requires_grad for each in tensors)
+    plain = all(type(each._kind) is Kind and each._kind.dtype.category == dtypes.FLOATING for each in tensors)
+    return plain and not (recorded or state.forward_levels or overriding.wanted(tensors))

@@ -1,0 +1,218 @@
+"""In place, not the elements but the look: a tensor becomes another view of its memory, or of other memory."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..backend import contiguous_strides
+from ..calls.arguments import as_int
+from ..calls.dispatch import _c_name as c_name
+from ..calls.dispatch import require_tensors
+from ..calls.inplace import check_writable
+from ..calls.signatures import UNSET
+from ..calls.transform_hooks import hooks
+from ..calls.wrappers import as_method
+from ..runtime.state import state
+from ..runtime.warning import warn_once
+from ..tape.grad_mode import is_grad_enabled
+from ..tape.node import Error, shown_as
+from ..tensors.tensor import Tensor, alias, attach
+from .memory import Place, as_strided
+from .relocation import relocate, resized
+from .views import as_shape, sizes_given, squeeze, swapaxes, t, transpose, unsqueeze
+
+__all__: list[str] = []
+
+
+def _as_it_was(self: Tensor) -> Tensor:
+    """What a tensor is until now, under another name."""
+    before: Tensor = alias(self)
+    before._node, before._requires_grad, before._view = self._node, self._requires_grad, self._view
+    before._storage = self._storage or self._own_storage()
+    if state.forward_levels:
+        hooks.forward.copy(self, before)
+    return before
+
+
+def _hand_over(self: Tensor, before: Tensor) -> bool:
+    """Let the views of a tensor be views of what it was, which has its memory from where it had it; whether that matters."""
+    views = before._storage.views_of(self)  # type: ignore[union-attr]  # it has one
+    for each in views:
+        if each._view is not None:
+            each._view = (before, *each._view[1:])
+        else:
+            each.__dict__["_shares"] = before
+    if before._view is None:
+        before.__dict__["_became"] = weakref.ref(self)
+    source = self.__dict__.pop("_shares", None)
+    if source is not None:
+        before.__dict__["_shares"] = source
+    return bool(views) or source is not None
+
+
+def _become(self: Tensor, view: Callable[[Tensor], Tensor]) -> Tensor:
+    """Make a tensor what ``view`` shows of it.
+
+    A tensor that has views becomes a view itself, of what it was: so writes through it and through them find each other.
+    """
+    check_writable(self)
+    before = _as_it_was(self)
+    seen = view(before)
+    if seen is before:
+        return self
+    if state.forward_levels:
+        hooks.forward.follow(self, seen)
+    self._array = seen._array
+    self._bump_version()
+    if self._requires_grad and not is_grad_enabled():
+        return self
+    self._node, self._requires_grad = seen._node, seen._requires_grad
+    if _hand_over(self, before) or self._view is not None:
+        assert before._storage is not None and seen._view is not None
+        if self._view is None:
+            before._storage.add_view(self)
+        else:
+            before._storage.add_former(before, self)
+        self._view = (*seen._view[:3], True if self._view is None else self._view[3])
+    return self
+
+
+_LATER = {  # PyTorch's names of the nodes, where a function's in-place form has another
+    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
+    "AsStridedBackward0": "AsStridedBackward1", "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
+    "SqueezeBackward2": "SqueezeBackward5",
+}  # fmt: skip
+
+
+def _in_place(name: str, view: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        made = _become(self, lambda before: view(before, *args, **kwargs))
+        node = type(made._node).__name__
+        return shown_as(made, _LATER[node]) if node in _LATER else made
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place form of :func:`{name.rstrip('_')}`: the tensor itself becomes that view."
+    method.__wrapped__ = view  # type: ignore[attr-defined]  # a function has attributes
+    setattr(Tensor, name, method)
+
+
+for _name, _function in (("t_", t), ("transpose_", transpose), ("swapaxes_", swapaxes), ("swapdims_", transpose),
+                         ("squeeze_", squeeze), ("unsqueeze_", unsqueeze), ("as_strided_", as_strided)):  # fmt: skip
+    _in_place(_name, _function)
+
+
+# --- other memory -------------------------------------------------------------------------------------------------
+
+
+def _set_(
+    self: Tensor, source: Any = UNSET, storage_offset: int | None = None, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Make this tensor a view of a storage's, or of another tensor's, memory, which grows if it is too small.
+
+    Raises:
+        TypeError: neither a storage nor a tensor; an offset without a size.
+        RuntimeError: another dtype or device; or the memory would have to grow and cannot.
+    """
+    source = _memory_for(self, self.new_empty(0) if source is UNSET else source)
+    if size is not None:
+        shape = as_shape((_sizes("size", size),))
+        place = Place(shape, contiguous_strides(shape) if stride is None else as_shape((_sizes("stride", stride),)),
+                      as_int("set_", "storage_offset", storage_offset or 0))  # fmt: skip
+        source = _reaching(source, place)
+    elif storage_offset is not None or stride is not None:
+        raise TypeError("set_() received an invalid combination of arguments: a storage offset or a stride without a size")
+    check_writable(self)
+    before = _as_it_was(self)
+    _hand_over(self, before)
+    self._array, self._kind, self._view = source._array, source._kind, None
+    if not self._kind.backend.mutable:
+        self._storage = (source._storage or source._own_storage()).twin()
+        self._storage.link(self, source)
+    self._bump_version()
+    if self._requires_grad and is_grad_enabled():
+        self._node = Error.before(self, "derivative for set_ is not implemented")
+    return self
+
+
+def _memory_for(self: Tensor, source: Any) -> Tensor:
+    """The source of ``set_`` as a tensor; checked, so that ``self`` may lie in its memory."""
+    from ..storage import TypedStorage, UntypedStorage
+
+    if isinstance(source, (TypedStorage, UntypedStorage)):
+        own = getattr(source, "dtype", self.dtype)
+        if own is not self.dtype:
+            raise RuntimeError(f"Expected a Storage of type {c_name(self.dtype)} or an UntypedStorage, but got type "
+                               f"{own.legacy_name} for argument 1 'storage'")  # fmt: skip
+        source = source.as_tensor(self.dtype)
+    if not isinstance(source, Tensor):
+        raise TypeError(f"set_() received an invalid combination of arguments - got ({type(source).__name__}), but expected a "
+                        "torch.Storage or a Tensor")  # fmt: skip
+    if source.dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {c_name(source.dtype)} to a tensor of type {c_name(self.dtype)}")
+    if source.device != self.device:
+        raise RuntimeError(f"Attempted to set the storage of a tensor on device \"{self.device}\" to a storage on different "
+                           f"device \"{source.device}\".  This is no longer allowed; the devices must match.")  # fmt: skip
+    return source
+
+
+def _sizes(name: str, given: Any) -> Any:
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"set_(): argument '{name}' must be tuple of ints, not {type(given).__name__}")
+    return given
+
+
+def _reaching(source: Tensor, place: Place) -> Tensor:
+    """What is at a place of the memory of ``source``, which grows so that it reaches there."""
+    backend, nbytes = source._kind.backend, place.end * source.element_size()
+    if backend.mutable and nbytes > backend.memory(source._array).shape[0]:
+        relocate(source, resized(source, nbytes))
+    return as_strided(source, *place)
+
+
+def _resize_(self: Tensor, size: Any, *rest: Any, memory_format: Any = None) -> Tensor:
+    """Change the shape in place: the memory is kept where it is large enough, and grows, uninitialised, where not."""
+    shape = sizes_given(size, rest)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"requested resize to {list(shape)}: sizes are not negative")
+    if self._requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    check_writable(self)
+    backend = self._kind.backend
+    flat, offset = backend.root(self._array)
+    place = Place(shape, contiguous_strides(shape), offset)
+    missing = place.end - flat.shape[0]
+    if missing <= 0 and type(self._array) is backend.array_type:
+        self._array = backend.as_strided(flat, *place)
+    elif backend.mutable:
+        from .relocation import reach
+
+        del flat  # so that a tensor that is alone in its memory is known to be
+        reach(self, place)
+    else:
+        xp = backend.on(self.device.index)
+        flat = xp.concat([flat, xp.empty((missing,), dtype=self._kind.raw_dtype)])
+        self._array = backend.as_strided(flat, *place)
+    self._bump_version()
+    return self
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """A view of another shape.  Deprecated in favour of ``view``."""
+    warn_once("non-inplace resize is deprecated")
+    return self.reshape(*sizes)
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """A view of the shape of ``tensor``.  Deprecated in favour of ``view_as``."""
+    return _resize(self, tensor.shape)
+
+
+def _resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """``resize_`` to the shape of ``the_template``."""
+    require_tensors("resize_as_", the_template=the_template)
+    return _resize_(self, the_template.shape)
+
+
+attach(set_=_set_, resize_=_resize_, resize=_resize, resize_as=as_method(_resize_as), resize_as_=as_method(_resize_as_))

@@ -1,0 +1,393 @@
+"""Grids, blocks, stacks and splits; diagonals and triangles made; turning and mirroring."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls.arguments import Dims, as_int, as_python
+from ..calls.dispatch import require_dtype, whole_numbers
+from ..calls.node_names import gathered
+from ..calls.op import composite
+from ..calls.tables import PUBLIC
+from ..runtime.warning import warn_once
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .creation import _offered_to_modes, arange, tensor, zeros
+from .factory import _finish
+from .joining import cat, stack
+from .views import as_shape, diagonal, split, wrap_dim
+
+
+def _tensors(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+
+
+# --- at least so many dimensions ----------------------------------------------------------------------------------
+
+
+def _at_least(count: int) -> Any:
+    def widen(t: Tensor) -> Tensor:
+        if t.ndim == 0:
+            return t.reshape((1,) * count)
+        if t.ndim == 1 and count > 1:
+            t = t.unsqueeze(0)
+        return t.unsqueeze(-1) if t.ndim == 2 and count == 3 else t
+
+    def function(*tensors: Tensor | Sequence[Tensor]) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return widen(tensors[0])
+        return tuple(widen(each) for each in _tensors(tensors))
+
+    function.__name__ = function.__qualname__ = f"atleast_{count}d"
+    function.__doc__ = f"The tensor, or each of several, with at least {count} dimensions."
+    return composite(function, method=False)
+
+
+atleast_1d, atleast_2d, atleast_3d = (_at_least(count) for count in (1, 2, 3))
+
+# --- stacks and splits by place -----------------------------------------------------------------------------------
+
+
+@composite(method=False, out=True)
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side: along the second dimension, or the first of vectors."""
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    wide = atleast_1d(*tensors) if len(tensors) > 1 else (atleast_1d(tensors[0]),)
+    return cat(wide, 0 if wide[0].ndim == 1 else 1)
+
+
+@composite(method=False, out=True, aliases=("row_stack",))
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors on top of each other."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return cat([atleast_2d(each) for each in tensors], 0)
+
+
+@composite(method=False, out=True)
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors behind each other: along the third dimension."""
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return cat([atleast_3d(each) for each in tensors], 2)
+
+
+@composite(method=False, out=True)
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Tensors side by side, vectors as columns."""
+    return hstack([each.reshape(-1, 1) if each.ndim < 2 else each for each in tensors])
+
+
+@composite
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None,
+    tensor_indices_or_sections: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Views of parts of ``dim``: so many of nearly equal size, or cut at the indices."""
+    ways = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    given = next((each for each in ways if each is not None), None)
+    if given is None:
+        raise TypeError("tensor_split() received an invalid combination of arguments: neither sections nor indices are given")
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    length = input.shape[wrap_dim(dim, input.ndim)]
+    if isinstance(given, Tensor):
+        if given.dtype is not dtypes.int64:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                               f"{given.dtype.legacy_name}")  # fmt: skip
+        given = given.tolist()
+    if isinstance(given, (tuple, list)):
+        bounds = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in map(as_python, given)), length]
+        return tuple(input.narrow(dim, start, max(end - start, 0)) for start, end in itertools.pairwise(bounds))
+    count = given if type(given) is int else whole_numbers("indices_or_sections", given)[0]
+    if count <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+    return split(input, [length // count + (i < length % count) for i in range(count)], dim)
+
+
+def _split_evenly(name: str, input: Tensor, given: Any, dim: int) -> Any:
+    """``tensor_split`` at indices, or into parts of equal size."""
+    given = as_python(given)
+    if not isinstance(given, (int, tuple, list)):
+        raise TypeError(f"{name}(): argument 'indices' (position 2) must be tuple of ints, not {type(given).__name__}")
+    if isinstance(given, int) and (not given or input.shape[dim] % given):
+        raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+                           f"{input.shape[dim]} is not divisible by the split_size {given}!")  # fmt: skip
+    return tensor_split(input, given, dim)
+
+
+def _split_along(name: str, axis: int) -> None:
+    def function(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
+        given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
+        least = max(axis + 1, 2)
+        if input.ndim < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a "
+                               f"tensor with {input.ndim} dimensions!")  # fmt: skip
+        return _split_evenly(name, input, given, axis)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``tensor_split`` along dimension {axis}."
+    composite(function)
+
+
+_split_along("vsplit", 0)
+_split_along("dsplit", 2)
+
+
+@composite
+def hsplit(input: Tensor, *args: Any, indices: Any = None, sections: Any = None) -> Any:
+    """``tensor_split`` along the second dimension, or the first of a vector."""
+    given = (args if len(args) > 1 else args[0]) if args else indices if sections is None else sections
+    if not input.ndim:
+        raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
+    return _split_evenly("hsplit", input, given, 0 if input.ndim == 1 else 1)
+
+
+@composite(grad_fn="UnsafeSplitBackward0")
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
+    """:func:`chunk`, without the check that the parts are not written to."""
+    return input.chunk(chunks, dim)
+
+
+@composite(grad_fn="UnsafeSplitBackward0")
+def unsafe_split(input: Tensor, split_size: Dims, dim: int = 0) -> Any:
+    """:func:`split`, without the check that the parts are not written to."""
+    return split(input, split_size, dim)
+
+
+# --- grids --------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid: each vector spread over the dimensions of all others.
+
+    ``indexing="ij"`` has the dimensions in the order of the vectors; "xy" has the first two swapped.
+
+    >>> import flambeau as torch
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")[0].shape
+    torch.Size([2, 3])
+    """
+    given = list(_tensors(tensors))
+    if not given:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for each in given:
+        if each.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got shape {list(each.shape)}")
+        if each.dtype is not given[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    given = [each.reshape(-1) for each in given]
+    if indexing is None:
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    swap = indexing == "xy" and len(given) > 1
+    if swap:
+        given[0], given[1] = given[1], given[0]
+    shape = [len(each) for each in given]
+    grids = [each.reshape([-1 if i == axis else 1 for i in range(len(given))]).expand(shape) for axis, each in enumerate(given)]
+    if swap:
+        grids[0], grids[1] = grids[1], grids[0]  # back in the order given
+    return tuple(grids)
+
+
+@composite(method=False)
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of one element from each vector, a row each."""
+    for each in tensors:
+        if each.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([each.reshape(-1) for each in meshgrid(*tensors, indexing="ij")], 1)
+
+
+@composite(method=False, grad_fn="StackBackward0")
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of ``r`` elements of a vector, in order, a row each."""
+    from .creation import tensor
+
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(len(input)), r))
+    return input[tensor(rows, dtype=dtypes.int64, device=input.device).reshape(len(rows), r)]
+
+
+@composite(method=False, grad_fn="BlockDiagBackward0")
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Matrices along the diagonal of one matrix, 0 elsewhere."""
+    for index, each in enumerate(tensors):
+        if each.ndim > 2:
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                               f"Input {index} has {each.ndim} dimensions")  # fmt: skip
+    blocks = [atleast_2d(each) for each in tensors] or [zeros(1, 0)]
+    width = sum(each.shape[1] for each in blocks)
+    rows, before = [], 0
+    for each in blocks:
+        height, own = each.shape
+        rows.append(cat([each.new_zeros(height, before), each, each.new_zeros(height, width - before - own)], 1))
+        before += own
+    return cat(rows, 0)
+
+
+# --- diagonals ----------------------------------------------------------------------------------------------------
+
+
+@composite(grad_fn="DiagEmbedBackward0")
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension as the diagonal of matrices in dimensions ``dim1`` and ``dim2``."""
+    ndim = input.ndim + 1
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    size = input.shape[-1] + abs(as_int("diag_embed", "offset", offset))
+    shape = list(input.shape[:-1])
+    for each in sorted((first, second)):
+        shape.insert(each, size)
+    made = input.new_zeros(shape)
+    diagonal(made, offset, first, second).copy_(input)
+    return made
+
+
+@composite(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with the vector as its diagonal; or the diagonal of a matrix."""
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return gathered(input.diagonal(diagonal).clone(), "DiagonalBackward0_copy", (input,))
+
+
+@composite
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as the diagonal of one matrix."""
+    return diag_embed(input.reshape(-1), offset)
+
+
+@composite(grad_fn="TraceBackward0")
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    require_dtype("trace", input, "numbers")
+    return input.diagonal().sum()
+
+
+def _fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the main diagonal to ``fill_value``, in place; ``wrap`` goes on below tall matrices."""
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    if wrap and self.ndim == 2:
+        height, width = self.shape
+        for start in range(0, height, width + 1):
+            self[start:].diagonal().fill_(fill_value)
+        return self
+    places = arange(min(self.shape), device=self.device)
+    self[(places,) * self.ndim] = fill_value
+    return self
+
+
+attach(fill_diagonal_=_fill_diagonal_)
+
+
+# --- indices of triangles -----------------------------------------------------------------------------------------
+
+
+def _triangle_indices(name: str, keep: Any) -> None:
+    def function(
+        row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
+        requires_grad: bool = False, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
+        dtype = dtypes.int64 if dtype is None else dtypes.meant(dtype)
+        if dtype not in (dtypes.int32, dtypes.int64):
+            raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
+        grid = arange(row, device=device).reshape(-1, 1), arange(col, device=device)
+        kept: Tensor = keep(grid[1] - grid[0], offset).expand(row, col).nonzero()
+        return _finish(kept.t().contiguous().to(dtype), requires_grad, pin_memory=pin_memory)
+
+    function.__name__ = function.__qualname__ = name
+    side = "on and below" if name.startswith("tril") else "on and above"
+    function.__doc__ = f"The row and column numbers {side} a diagonal of a ``row`` by ``col`` matrix, shape ``(2, n)``."
+    PUBLIC[name] = _offered_to_modes(name, function)
+
+
+_triangle_indices("tril_indices", lambda right, offset: right <= offset)
+_triangle_indices("triu_indices", lambda right, offset: right >= offset)
+
+
+@composite(method=False)
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Positions in a flattened tensor of ``shape`` as an index per dimension."""
+    shape = as_shape((shape,)) if not isinstance(shape, int) else (shape,)
+    if indices.dtype.category != dtypes.INTEGER:
+        raise TypeError(f"expected 'indices' to be an integer tensor, but got {indices.dtype}")
+    if any(each < 0 for each in shape):
+        raise ValueError(f"'shape' cannot have negative values, but got {shape}")
+    if not shape:
+        return ()
+    steps = tensor([math.prod(shape[dim + 1 :]) for dim in range(len(shape))], device=indices.device)
+    return (indices.long().unsqueeze(-1) // steps % tensor(shape, device=indices.device)).unbind(-1)
+
+
+@composite(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of each element, a row each (Vandermonde's matrix)."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    powers = arange(x.shape[0] if N is None else N, device=x.device)
+    made = x.unsqueeze(1) ** powers
+    return made if increasing else made.flip(1)
+
+
+# --- turning ------------------------------------------------------------------------------------------------------
+
+
+@composite
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return input.flip(1)
+
+
+@composite
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return input.flip(0)
+
+
+@composite(grad_fn="Rot90Backward0")
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by ``k`` quarters from the first towards the second of ``dims``."""
+    k = as_int("rot90", "k", k)
+    if not isinstance(dims, (tuple, list)):
+        raise TypeError(f"rot90(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
+    dims = whole_numbers("dims", dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    a, b = (wrap_dim(each, input.ndim) for each in dims)
+    if a == b:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    k %= 4
+    if k == 2:
+        return input.flip(a, b)
+    if k == 1:
+        return input.flip(b).transpose(a, b)
+    return input.flip(a).transpose(a, b) if k else input.clone()

@@ -1,0 +1,316 @@
+"""Comparisons, choices between tensors, logic and bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..calls.codegen import NAMESPACE
+from ..calls.dispatch import refusing, require_operands, require_tensors, result_dtype
+from ..calls.op import composite, op
+from ..calls.wrappers import as_method
+from ..runtime.warning import warn_once
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from ..values.scalars import converted
+
+
+def _compare(name: str, forward: Any, doc: str, *aliases: str, accepts: str = "real") -> Callable[..., Tensor]:
+    return op(name, forward, promote="compare", scalars=("other",), dtypes=accepts, inplace=True, aliases=aliases,
+              dunders=(f"__{name}__",), doc=doc)  # fmt: skip
+
+
+def _ordered(xp: Any, array: Any) -> Any:
+    """The standard has no order of booleans."""
+    return xp.astype(array, xp.uint8) if xp.isdtype(array.dtype, "bool") else array
+
+
+eq = _compare("eq", lambda xp, input, other: xp.equal(input, other), "``input == other``, element by element.", accepts="all")
+ne = _compare("ne", lambda xp, input, other: xp.not_equal(input, other), "``input != other``.", "not_equal", accepts="all")
+lt = _compare("lt", lambda xp, input, other: xp.less(_ordered(xp, input), _ordered(xp, other)), "``input < other``.", "less")
+le = _compare(
+    "le", lambda xp, input, other: xp.less_equal(_ordered(xp, input), _ordered(xp, other)), "``input <= other``.", "less_equal"
+)
+gt = _compare(
+    "gt", lambda xp, input, other: xp.greater(_ordered(xp, input), _ordered(xp, other)), "``input > other``.", "greater"
+)
+ge = _compare(
+    "ge",
+    lambda xp, input, other: xp.greater_equal(_ordered(xp, input), _ordered(xp, other)),
+    "``input >= other``.",
+    "greater_equal",
+)
+
+
+def equals_array(input: Tensor, other: Any) -> Any:
+    """``input == other`` for an array of another library; NumPy leaves this operator alone to us."""
+    if not hasattr(other, "__array_interface__"):
+        return NotImplemented
+    from .creation import as_tensor
+
+    return eq(input, as_tensor(other, device=input.device))
+
+
+NAMESPACE["equals_array"] = equals_array
+
+# --- the larger, the smaller, the chosen --------------------------------------------------------------------------
+
+
+def _share(F: Any, g: Any, chosen: Any, tied: Any) -> Any:
+    """The gradient where this argument was chosen; half of it at a tie, and to both where one is NaN."""
+    return F.masked(g, chosen) + F.masked(g * 0.5, tied)
+
+
+def refuse_complex(name: str) -> Callable[..., None]:
+    """The check of a function that knows no order of complex numbers."""
+    return refusing(dtypes.COMPLEX, f"{name} not implemented for complex tensors.")
+
+
+maximum = op(
+    "maximum", lambda xp, input, other: xp.maximum(input, other), promote="arithmetic", scalars=False, dtypes="real",
+    check=refuse_complex("maximum"),
+    doc="The larger of the two, element by element; NaN where either is.",
+    input=lambda F, g, input, other: _share(F, g, ~(input <= other), input == other),
+    other=lambda F, g, input, other: _share(F, g, ~(other <= input), input == other),
+)  # fmt: skip
+minimum = op(
+    "minimum", lambda xp, input, other: xp.minimum(input, other), promote="arithmetic", scalars=False, dtypes="real",
+    check=refuse_complex("minimum"),
+    doc="The smaller of the two, element by element; NaN where either is.",
+    input=lambda F, g, input, other: _share(F, g, ~(input >= other), input == other),
+    other=lambda F, g, input, other: _share(F, g, ~(other >= input), input == other),
+)  # fmt: skip
+
+masked = op(
+    "masked", lambda xp, input, mask, of=None: xp.where(mask, input, 0), keeps_dtype=("mask", "of"), public=False, method=False,
+    doc="The elements where ``mask`` holds, else 0: the gradient of a choice; and, where that is asked for, its zero slope by "
+        "what the mask is a question ``of``.",
+    input=lambda F, g, mask, of: F.masked(g, mask, of),
+    of=lambda F, g, of_shape: F.zeros_of(g, of_shape),
+)  # fmt: skip
+_where = op(
+    "where", lambda xp, condition, input, other: xp.where(condition, input, other),
+    promote="arithmetic", keeps_dtype=("condition",), public=False, method=False,
+    input=lambda F, g, condition: F.masked(g, condition),
+    other=lambda F, g, condition: F.masked(g, ~condition),
+)  # fmt: skip
+
+
+def _choose(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    require_tensors("where", condition=condition)
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        given = type(other if input is None else input).__name__
+        raise TypeError(f"where() received an invalid combination of arguments - got (Tensor, {given}); it takes the condition "
+                        "alone, or the condition and two choices")  # fmt: skip
+    if condition.dtype is dtypes.uint8:
+        warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
+                  "of PyTorch. Use a boolean condition instead.")  # fmt: skip
+        condition = condition.bool()
+    if condition.dtype is not dtypes.bool_:
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+    return _where(condition, input, other)
+
+
+@composite(method=False, out=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` holds, else ``other``; with the condition alone, its nonzero indices.
+
+    >>> import flambeau as torch
+    >>> torch.where(torch.tensor([True, False]), 1.0, 0.0)
+    tensor([1., 0.])
+    """
+    return _choose(condition, input, other)
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    made: Tensor = _choose(condition, self, other)
+    return made
+
+
+attach(where=as_method(_where_method))
+
+
+# --- clamping -----------------------------------------------------------------------------------------------------
+
+
+def _clamp_forward(xp: Any, input: Any, /, min: Any = None, max: Any = None) -> Any:
+    made = input if min is None else xp.maximum(input, xp.asarray(min, dtype=input.dtype))
+    return made if max is None else xp.minimum(made, xp.asarray(max, dtype=input.dtype))
+
+
+def _inside(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    if min is not None and max is not None:
+        return F.masked(g, (input >= min) & (input <= max))
+    return F.masked(g, input >= min if max is None else input <= max)
+
+
+_clamp = op(
+    "clamp", _clamp_forward, dtypes="real numbers", public=False, method=False, backward_name="ClampBackward1",
+    input=_inside,
+)  # fmt: skip
+
+
+def _between_forward(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
+    made = input if min is None else xp.maximum(input, min)
+    return made if max is None else xp.minimum(made, max)
+
+
+def _below(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.masked(g, input < min if max is None else (input < min) & (min < max))
+
+
+def _above(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.masked(g, input > max if min is None else (input > max) | (min > max))
+
+
+_clamp_between = op(
+    "clamp_between", _between_forward, dtypes="real", promote="arithmetic", scalars=False, public=False,
+    method=False, out=False, backward_name="ClampBackward0", input=_inside, min=_below, max=_above,
+)  # fmt: skip
+
+
+def _fit(scalars: Any, bound: Any) -> bool:
+    """Whether a bound is none, or a number that does not change the dtype."""
+    return bound is None or type(bound) in scalars
+
+
+@composite(inplace=True, out=True, aliases=("clip",))
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Bring every element into ``[min, max]``; either bound may be a number, a tensor or None.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    kind = input._kind
+    if kind.dtype.category == dtypes.FLOATING and _fit(kind.scalars, min) and _fit(kind.scalars, max):
+        return _clamp(input, min, max)
+    given = [each for each in (input, min, max) if each is not None]
+    if any(isinstance(each, complex) or (isinstance(each, Tensor) and each.dtype.category == dtypes.COMPLEX) for each in given):
+        raise NotImplementedError("clamp is not supported for complex types")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        if all(each is None or isinstance(each, Tensor) for each in (min, max)):
+            if min is not None and max is not None and result_dtype((input, min, max)) is dtypes.bool_:
+                raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")  # with one bound it is maximum or minimum
+            return _clamp_between(input, min, max)
+        if any(isinstance(each, Tensor) and each.ndim for each in (min, max)):
+            named = ", ".join(type(each).__name__ for each in (input, min, max))
+            raise TypeError(f"clamp() received an invalid combination of arguments - got ({named}): the bounds must both be "
+                            "Tensors, or both numbers")
+        min, max = (each.item() if isinstance(each, Tensor) else each for each in (min, max))
+    bounds = [each for each in (min, max) if each is not None]
+    require_operands("clamp", **{name: each for name, each in (("min", min), ("max", max)) if each is not None})
+    if not all(type(each) in input._kind.scalars for each in bounds):
+        input = input.to(result_dtype((input, *bounds)))
+    if input.dtype.category == dtypes.INTEGER:
+        min, max = (each if each is None else converted(each, input.dtype) for each in (min, max))
+    return _clamp(input, min, max)
+
+
+@composite(inplace=True, out=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Raise every element to at least ``min``."""
+    require_operands("clamp_min", min=min)
+    return shown_as(clamp(input, min=min), f"ClampMinBackward{int(isinstance(min, Tensor))}")
+
+
+@composite(inplace=True, out=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Lower every element to at most ``max``."""
+    require_operands("clamp_max", max=max)
+    return shown_as(clamp(input, max=max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
+
+
+# --- logic and bits -----------------------------------------------------------------------------------------------
+
+
+def _truth(xp: Any, array: Any) -> Any:
+    return array if array.dtype == xp.bool else array != 0
+
+
+def _logical(name: str, forward: Any) -> Callable[..., Tensor]:
+    return op(name, forward, promote="compare", scalars=False, inplace=True,
+              doc=f"{name.replace('_', ' ').capitalize()}; nonzero is true.")
+
+
+logical_and = _logical("logical_and", lambda xp, input, other: xp.logical_and(_truth(xp, input), _truth(xp, other)))
+logical_or = _logical("logical_or", lambda xp, input, other: xp.logical_or(_truth(xp, input), _truth(xp, other)))
+logical_xor = _logical("logical_xor", lambda xp, input, other: xp.logical_xor(_truth(xp, input), _truth(xp, other)))
+logical_not = op(
+    "logical_not", lambda xp, input: xp.logical_not(_truth(xp, input)), promote="bool", inplace=True,
+    doc="True where the element is zero.",
+)  # fmt: skip
+
+
+def _bits(name: str, forward: Any, operator: str, doc: str, accepts: str = "whole") -> Callable[..., Tensor]:
+    dunders = (f"__{operator}__", f"__r{operator}__", f"__i{operator}__")
+    return op(name, forward, promote="arithmetic", dtypes=accepts, inplace=True, dunders=dunders, doc=doc)
+
+
+bitwise_and = _bits("bitwise_and", lambda xp, input, other: xp.bitwise_and(input, other), "and", "The bits set in both.")
+bitwise_or = _bits("bitwise_or", lambda xp, input, other: xp.bitwise_or(input, other), "or", "The bits set in either.")
+bitwise_xor = _bits("bitwise_xor", lambda xp, input, other: xp.bitwise_xor(input, other), "xor", "The bits set in one only.")
+bitwise_left_shift = _bits(
+    "bitwise_left_shift", lambda xp, input, other: xp.bitwise_left_shift(input, other), "lshift", "``input << other``.",
+    accepts="integers")  # fmt: skip
+bitwise_right_shift = _bits(
+    "bitwise_right_shift", lambda xp, input, other: xp.bitwise_right_shift(input, other), "rshift", "``input >> other``.",
+    accepts="integers")  # fmt: skip
+bitwise_not = op(
+    "bitwise_not", lambda xp, input: xp.bitwise_invert(input), dtypes="whole", inplace=True,
+    doc="Every bit inverted; for bool, logical not.",
+)  # fmt: skip
+
+
+def _invert(self: Tensor) -> Tensor:
+    """``~self``: :func:`bitwise_not`.  TypeError for other than integers and bool."""
+    if self._kind.dtype.category >= dtypes.FLOATING:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
+
+_invert.__name__ = "__invert__"
+attach(__invert__=_invert)
+
+
+# --- questions with one answer ------------------------------------------------------------------------------------
+
+
+@composite
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    require_tensors("equal", input=input, other=other)
+    if input.shape != other.shape:
+        return False
+    return bool((input == other).all())
+
+
+@composite
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where ``|input - other| <= atol + rtol * |other|``, element by element."""
+    require_tensors("isclose", input=input, other=other)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.legacy_name} did not match {other.dtype.legacy_name}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
+    close = input == other
+    if input.dtype.category >= dtypes.FLOATING:
+        if equal_nan:
+            close = close | (input.isnan() & other.isnan())
+    elif rtol == 0 and atol == 0:
+        return close
+    if input.dtype is dtypes.bool_:
+        input, other = input.to(dtypes.uint8), other.to(dtypes.uint8)
+    error = (input - other).abs()
+    return close | (error.isfinite() & (error <= atol + rtol * other.abs()))
+
+
+@composite
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, as in :func:`isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())

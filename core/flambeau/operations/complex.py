@@ -1,0 +1,284 @@
+"""Complex numbers: their parts, as views; numbers made of parts; questions about kinds of number."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+from ..calls.arguments import Number
+from ..calls.dispatch import require_tensors, result_dtype
+from ..calls.op import composite, op
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .formula import no_slope
+
+__all__: list[str] = []
+
+
+def _is_complex_array(xp: Any, array: Any) -> bool:
+    return xp.isdtype(array.dtype, "complex floating")  # type: ignore[no-any-return]  # xp is untyped
+
+
+def _complex_dtype(xp: Any, array: Any) -> Any:
+    return xp.complex128 if array.dtype == xp.float64 else xp.complex64
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+_real = op(
+    "real", lambda xp, input: xp.real(input) if _is_complex_array(xp, input) else input, promote="real", view=True,
+    public=False, method=False,
+    input=lambda F, g: g,
+)  # fmt: skip
+_imag = op(
+    "imag", lambda xp, input: xp.imag(input), promote="real", view=True, public=False, method=False,
+    input=lambda F, g: F.complex(g * 0, g),
+)  # fmt: skip
+
+
+@composite(method=False)
+def real(input: Tensor) -> Tensor:
+    """The real parts, as a view; a real tensor itself.
+
+    >>> import flambeau as torch
+    >>> torch.real(torch.tensor([1 + 2j, 3j]))
+    tensor([1., 0.])
+    """
+    return _real(input) if input._kind.dtype.category == dtypes.COMPLEX else input
+
+
+@composite(method=False)
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts, as a view.  RuntimeError for a real tensor."""
+    if input._kind.dtype.category != dtypes.COMPLEX:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _imag(input)
+
+
+def _part(read: Any) -> property:
+    def write(self: Tensor, value: Any) -> None:
+        part = read(self)
+        part.copy_(value if isinstance(value, Tensor) else part.new_tensor(value))
+
+    return property(read, write, doc=read.__doc__)
+
+
+attach(real=_part(real), imag=_part(imag))
+
+
+@composite(out=True)
+def angle(input: Tensor) -> Tensor:
+    """The argument of each number, in radians: of a real one 0, or pi where it is negative.
+
+    >>> import flambeau as torch
+    >>> torch.angle(torch.tensor([1j, -1.0, 1 + 1j]))
+    tensor([1.5708, 3.1416, 0.7854])
+    """
+    if input._kind.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
+    return _angle(input)
+
+
+def _angle_forward(xp: Any, input: Any) -> Any:
+    if _is_complex_array(xp, input):
+        return xp.atan2(xp.imag(input), xp.real(input))
+    made = xp.where(input < 0, xp.asarray(math.pi, dtype=input.dtype), xp.zeros_like(input))
+    return xp.where(input != input, input, made)  # NaN has no direction
+
+
+def _angle_grad(F: Any, g: Any, input: Any) -> Any:
+    if not F.is_complex(input):
+        return no_slope(F, g)
+    real, imag = F.real(input), F.imag(input)
+    square = real * real + imag * imag
+    g = F.masked(g / F.where(square == 0, 1.0, square), square != 0)
+    return F.complex(-imag * g, real * g)
+
+
+_angle = op("angle", _angle_forward, promote="real", public=False, method=False, input=_angle_grad)
+
+# --- complex numbers from and as pairs of real ones ---------------------------------------------------------------
+
+
+def _complex_forward(xp: Any, input: Any, imag: Any) -> Any:
+    kind = _complex_dtype(xp, input)
+    turned = xp.astype(imag, kind) * 1j  # but a number that is not finite, times the 0 of 1j, is NaN
+    for value, number in ((math.inf, cmath.infj), (-math.inf, -cmath.infj)):
+        turned = xp.where(imag == value, number, turned)
+    turned = xp.where(imag != imag, cmath.nanj, turned)
+    return xp.astype(input, kind) + turned
+
+
+_complex = op(
+    "complex", _complex_forward, promote="complex", public=False, method=False,
+    input=lambda F, g: F.real(g),
+    imag=lambda F, g: F.imag(g),
+)  # fmt: skip
+
+
+@composite(method=False, out=True)
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """``real + 1j * imag``.  RuntimeError unless both have one floating-point dtype.
+
+    Of float16 it is complex64: there is no complex32.
+
+    >>> import flambeau as torch
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    require_tensors("complex", real=real, imag=imag)
+    _check_parts(real, imag)
+    return _complex(real, imag)
+
+
+@composite(method=False, out=True, grad_fn="PolarBackward0")
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """``abs * exp(1j * angle)``.
+
+    >>> import flambeau as torch
+    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+    require_tensors("polar", abs=abs, angle=angle)
+    _check_parts(abs, angle)
+    if abs.dtype is dtypes.float16:
+        raise NotImplementedError("\"polar_cpu\" not implemented for 'Half'")
+    return _complex(abs * angle.cos(), abs * angle.sin())
+
+
+def _check_parts(first: Tensor, second: Tensor) -> None:
+    for each in (first, second):
+        if each.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+            raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
+                               f"{first.dtype.legacy_name} and {second.dtype.legacy_name}")  # fmt: skip
+    if first.dtype is not second.dtype:
+        raise RuntimeError(f"Expected object of scalar type {first.dtype.legacy_name} but got scalar type "
+                           f"{second.dtype.legacy_name} for second argument")  # fmt: skip
+
+
+_view_as_real = op(
+    "view_as_real", lambda xp, input: xp.stack([xp.real(input), xp.imag(input)], axis=-1), promote="real", view=True,
+    public=False, method=False,
+    input=lambda F, g: F.complex_of_pairs(g),
+)  # fmt: skip
+_view_as_complex = op(
+    "view_as_complex", lambda xp, input: _complex_forward(xp, input[..., 0], input[..., 1]), promote="complex", view=True,
+    public=False, method=False,
+    input=lambda F, g: F.pairs_of_complex(g),
+)  # fmt: skip
+op(
+    "complex_of_pairs", lambda xp, input: _complex_forward(xp, input[..., 0], input[..., 1]), promote="complex",
+    public=False, method=False, input=lambda F, g: F.pairs_of_complex(g),
+)  # fmt: skip
+op(
+    "pairs_of_complex", lambda xp, input: xp.stack([xp.real(input), xp.imag(input)], axis=-1), promote="real",
+    public=False, method=False, input=lambda F, g: F.complex_of_pairs(g),
+)  # fmt: skip
+
+
+@composite(method=False)
+def view_as_real(input: Tensor) -> Tensor:
+    """The same memory as real numbers, with a last dimension of 2: real and imaginary parts.
+
+    >>> import flambeau as torch
+    >>> torch.view_as_real(torch.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+    if input._kind.dtype.category != dtypes.COMPLEX:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    if input._kind.turn == "conj":
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
+                           "can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT "
+                           "alias the original.")  # fmt: skip
+    return _view_as_real(input)
+
+
+@composite(method=False)
+def view_as_complex(input: Tensor) -> Tensor:
+    """The same memory as complex numbers: the last dimension, of length 2, holds their parts.
+
+    Raises:
+        RuntimeError: the dtype is not floating-point, or the last dimension is not 2 neighbouring elements.
+    """
+    if input._kind.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
+                           f"type: {input.dtype.legacy_name}")  # fmt: skip
+    if input.dtype is dtypes.float16:
+        raise NotImplementedError("view_as_complex is not implemented for 'Half': there is no complex32")
+    if not input.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if input.stride(-1) != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(each % 2 for each in (*input.stride()[:-1], input.storage_offset())):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return _view_as_complex(input)
+
+
+# --- questions ----------------------------------------------------------------------------------------------------
+
+
+@composite
+def isreal(input: Tensor) -> Tensor:
+    """Where the imaginary part is 0; everywhere, for a real tensor."""
+    if input._kind.dtype.category == dtypes.COMPLEX:
+        return _imag(input.detach()) == 0
+    return input.new_ones(input.shape, dtype=dtypes.bool_)
+
+
+@composite
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not 0.  RuntimeError unless there is exactly one."""
+    require_tensors("is_nonzero", input=input)
+    return bool(input)
+
+
+op("is_complex", _is_complex_array, public=False, method=False, out=False)  # for derivative rules on raw arrays
+
+
+@composite(method=False)
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+@composite(method=False)
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is floating-point."""
+    return input.is_floating_point()
+
+
+@composite(method=False)
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
+
+
+@composite(method=False)
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import flambeau as torch
+    >>> torch.numel(torch.ones(2, 3))
+    6
+    """
+    return input.numel()
+
+
+@composite(method=False)
+def result_type(
+    tensor: Tensor | Number | None = None, other: Tensor | Number | None = None, *, scalar: Number | None = None,
+    scalar1: Number | None = None, scalar2: Number | None = None,
+) -> dtypes.dtype:
+    """The dtype of an operation on two tensors or Python numbers; PyTorch has names for each combination.
+
+    >>> import flambeau as torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    torch.float32
+    """
+    given = [each for each in (tensor, other, scalar, scalar1, scalar2) if each is not None]
+    if len(given) != 2:
+        raise TypeError(f"result_type() received an invalid combination of arguments: {len(given)} values instead of 2")
+    return result_dtype(given)

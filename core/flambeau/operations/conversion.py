@@ -1,0 +1,279 @@
+"""Other dtypes, other devices, other layouts: ``to`` and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backend import contiguous_strides
+from ..calls import overriding
+from ..calls.dispatch import require_flags, require_tensors
+from ..calls.inplace import assign, check_writable, is_plain, snapshot
+from ..calls.node_names import gathered
+from ..calls.op import op
+from ..calls.tables import OPS
+from ..calls.transform_hooks import hooks
+from ..calls.wrappers import as_method
+from ..runtime import cuda as cuda_runtime
+from ..runtime.devices import Kind, device, kind_of
+from ..runtime.state import state
+from ..runtime.warning import warn_once
+from ..tape.fast_path import FAST
+from ..tape.node import shown_as
+from ..tensors.memory_format import channels_last, channels_last_3d, memory_format, preserve_format
+from ..tensors.tensor import Tensor, attach, wrap
+from ..values import dtypes
+
+_cast = op(
+    "to_kind", lambda xp, input, /, target, source: _converted(input, target), public=False, method=False, out=False,
+    backward_name="ToCopyBackward0",
+    input=lambda F, g, target, source: _sent_back(g, target, source),  # the engine brings it to the input's dtype
+)  # fmt: skip
+
+
+def _converted(array: Any, kind: Kind) -> Any:
+    return kind.backend.astype(array, kind.raw_dtype)
+
+
+def _sent_back(g: Any, kind: Kind, source: Kind) -> Any:
+    """A gradient on the device that the tensor came from."""
+    if kind.device is source.device:
+        return g
+    return g.to(source.device) if isinstance(g, Tensor) else _transferred(g, kind, source.to(kind.dtype), False)
+
+
+def to_kind(input: Tensor, kind: Kind, copy: bool = False, non_blocking: bool = False, writing: bool = False) -> Tensor:
+    """``input`` in another kind: itself where it has that kind, unless a copy is asked for; for ``writing``, settled."""
+    given = input._kind
+    if type(given) is not type(kind) or type(given) is not Kind:
+        if given.settled is kind and not copy and not writing:
+            return input
+        if given is not kind:
+            input, kind = given.settle(input), kind.settled
+            given = input._kind
+        if type(given) is not Kind or type(kind) is not Kind:  # batched or not is not for a conversion to change
+            kind = given.to(kind.dtype)
+    if given is kind:
+        return shown_as(input.clone(), "ToCopyBackward0") if copy else input
+    if state.forward_levels and kind.dtype.category >= dtypes.FLOATING and hooks.forward.has_tangent([input]):
+        return hooks.forward.along(lambda each: to_kind(each, kind, non_blocking=non_blocking), input)
+    return _in_kind(input, kind, non_blocking)
+
+
+def _in_kind(input: Tensor, kind: Kind, non_blocking: bool) -> Tensor:
+    given, array = input._kind, input._array
+    if given.dtype.is_complex and dtypes.BOOL < kind.dtype.category <= dtypes.FLOATING:
+        warn_once("Casting complex values to real discards the imaginary part")
+    if given.device is not kind.device:
+        array = _transferred(array, given, kind, non_blocking)
+    elif given.dtype is not kind.dtype:
+        array = kind.backend.astype(array, kind.raw_dtype)
+    if input._requires_grad and kind.dtype.category >= dtypes.FLOATING:
+        return OPS["to_kind"].record(array, kind, input, kind, given)  # type: ignore[no-any-return]  # a generated function
+    return wrap(array, kind)
+
+
+def _transferred(array: Any, given: Kind, kind: Kind, non_blocking: bool) -> Any:
+    """The array on another device, by way of the host where the libraries differ."""
+    index = kind.device.index or 0
+    if given.backend is kind.backend:
+        moved = kind.backend.to_device(array, index)
+    elif not non_blocking or given.dtype is not kind.dtype:
+        moved = kind.backend.from_host(given.backend.to_host(array), index)
+    elif kind.device.type == "cpu":
+        moved = kind.backend.wrap(given.backend.to_host_later(array))
+    else:
+        moved = kind.backend.from_host_later(given.backend.to_host(array), index)
+    return moved if given.dtype is kind.dtype else kind.backend.astype(moved, kind.raw_dtype)
+
+
+def _to_method(
+    self: Tensor, *args: Any, dtype: Any = None, device: Any = None, other: Any = None, non_blocking: bool = False,
+    copy: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """The tensor with another dtype, on another device, or as another tensor has them; itself if nothing changes.
+
+    >>> import flambeau as torch
+    >>> torch.ones(1).to(torch.int64), torch.ones(1).to("cpu", torch.float64)
+    (tensor([1]), tensor([1.], dtype=torch.float64))
+    """
+    if type(self) not in FAST and overriding.wanted((self,), name="to"):
+        options = {"dtype": dtype, "device": device, "other": other, "non_blocking": non_blocking, "copy": copy,
+                   "memory_format": memory_format}  # fmt: skip
+        given = {name: value for name, value in options.items() if value is not None and value is not False}
+        return overriding.handle_torch_function(Tensor.to, (self,), self, *args, **given)  # type: ignore[no-any-return]  # an override may return anything
+    if args:  # (dtype, *flags), (other, *flags) or (device, dtype, *flags)
+        first, flags = args[0], args[1:]
+        if type(first) is dtypes.dtype or isinstance(first, type):
+            dtype = first
+        elif isinstance(first, Tensor):
+            other = first
+        elif hasattr(first, "__torch_function__"):
+            return overriding.handle_torch_function(Tensor.to, (self, first), self, *args)  # type: ignore[no-any-return]  # an override may return anything
+        else:
+            device = first
+            if flags:
+                dtype, flags = flags[0], flags[1:]
+        if len(flags) > 2:
+            raise TypeError(f"to() received an invalid combination of arguments - got {len(args)} by position")
+        if flags:
+            non_blocking, copy = flags if len(flags) == 2 else (*flags, copy)
+    if type(non_blocking) is not bool or type(copy) is not bool:
+        require_flags("to", non_blocking=non_blocking, copy=copy)
+    if other is not None:
+        dtype, device = other.dtype, other.device
+    kind = self._kind
+    if dtype is not None and type(dtype) is not dtypes.dtype:
+        dtype = dtypes.meant(dtype)
+    if device is not None:
+        kind = kind_of(dtype or kind.dtype, _as_device(device))
+    elif dtype is not None:
+        kind = kind.to(dtype)
+    made = to_kind(self, kind, copy, non_blocking)
+    if memory_format is None or memory_format is preserve_format:
+        return made
+    return gathered(made.contiguous(memory_format=memory_format), "ToCopyBackward0", (self,))
+
+
+_device = device
+
+
+def _as_device(place: Any) -> device:
+    return place if isinstance(place, device) else _device(place)
+
+
+_to_method.__name__ = "to"
+attach(to=_to_method)
+
+
+def _converter(name: str, dtype: dtypes.dtype) -> None:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        if type(self) not in FAST and overriding.wanted((self,), name=name):
+            return overriding.handle_torch_function(method, (self,), self)  # type: ignore[no-any-return]  # an override may return anything
+        if memory_format is not None:
+            return _to_method(self, dtype, memory_format=memory_format)
+        return to_kind(self, self._kind.to(dtype))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``self.to({dtype!r})``."
+    setattr(Tensor, name, method)
+
+
+for _name, _dtype in {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
+    "long": dtypes.int64, "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
+    "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+}.items():  # fmt: skip
+    _converter(_name, _dtype)
+
+
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    """``self.type(other.type())``."""
+    require_tensors("type_as", other=other)
+    return to_kind(self, other._kind)
+
+
+def _cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor in the CPU's memory."""
+    return to_kind(self, kind_of(self.dtype, _device("cpu")))
+
+
+def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None, **old: Any) -> Tensor:
+    """The tensor on a CUDA device: the current one, or the one named.  ``cuda(async=True)`` of old is understood."""
+    if isinstance(device, bool):
+        device = None
+    counted = isinstance(device, int) and cuda_runtime.is_available()
+    place = _device("cuda", device) if device is None or counted else _as_device(device)
+    if place.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device, but got {place}")
+    cuda_runtime.init()
+    return to_kind(self, kind_of(self.dtype, place), non_blocking=non_blocking or old.get("async", False))
+
+
+attach(type_as=as_method(_type_as), cpu=_cpu, cuda=_cuda)
+
+
+# --- layout -------------------------------------------------------------------------------------------------------
+
+
+def _is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory in row-major order (or in that of ``memory_format``)."""
+    if memory_format is not None and _is_channels_last(memory_format):
+        return _in_channels_last(self)
+    return self._kind.backend.is_contiguous(self._array)
+
+
+def _is_channels_last(given: Any) -> bool:
+    if not isinstance(given, memory_format):
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(given).__name__}")
+    return given.is_channels_last
+
+
+def _in_channels_last(self: Tensor) -> bool:
+    if self.ndim not in (4, 5):
+        return False
+    order = (0, *range(2, self.ndim), 1)
+    shape, strides = self.shape, self.stride()
+    wanted = contiguous_strides([shape[each] for each in order])
+    return all(shape[d] == 1 or strides[d] == w for d, w in zip(order, wanted, strict=True))
+
+
+def in_format_of(made: Tensor, like: Tensor) -> Tensor:
+    """``made``, in channels-last memory where ``like`` is: as operations on images keep it."""
+    if like._array.ndim not in (4, 5) or like._kind.backend.is_contiguous(like._array) or not _in_channels_last(like):
+        return made
+    return made.contiguous(memory_format=channels_last if made.ndim == 4 else channels_last_3d)
+
+
+def _contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor itself if it is contiguous, else a contiguous copy."""
+    if memory_format is not None and _is_channels_last(memory_format):
+        return self if _in_channels_last(self) else self.clone(memory_format=memory_format)
+    return self if self._kind.backend.is_contiguous(self._array) else _contiguous_copy(self)
+
+
+_contiguous_copy = op(
+    "contiguous", lambda xp, input: xp.asarray(input, copy=True), public=False, method=False, out=False,
+    backward_name="CloneBackward0", input=lambda F, g: g,
+)  # fmt: skip
+
+
+def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor, all of whose elements are stored anyway; in ``dtype``, if given."""
+    return self if dtype is None else self.to(dtype)
+
+
+attach(is_contiguous=_is_contiguous, contiguous=_contiguous, to_dense=_to_dense)
+
+
+def _copy(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrite the elements with those of ``other``, broadcast and converted; the history becomes that of ``other``."""
+    kernel = self._kind.backend.inplace_kernels.get("copy")
+    alike = type(other) in FAST and type(self) in FAST and other._kind is self._kind and other._array.shape == self._array.shape
+    if kernel and alike and not other._requires_grad and is_plain(self) and kernel(self._array, other._array):
+        self._bump_version()
+        return self
+    if type(other) not in overriding.DIRECT and overriding.may_override((other,)):
+        return overriding.offer_method("copy_", (self, other, non_blocking), {})  # type: ignore[no-any-return]  # an override may return anything
+    if isinstance(other, (bool, int, float, complex)):
+        return self.fill_(other)
+    if not isinstance(other, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    return write_over(self, other, non_blocking=non_blocking and self.device.type != "cpu")  # the host would not know when
+
+
+def write_over(self: Tensor, value: Tensor, name: str = "CopyBackwards", non_blocking: bool = False) -> Tensor:
+    """Write ``value``, broadcast and converted, over all elements; ``name`` is that of the node, if there is one."""
+    check_writable(self)
+    value = to_kind(value, self._kind, non_blocking=non_blocking, writing=True)
+    if value._array.shape != self._array.shape:
+        value = value.expand(self.shape)
+    return assign(self, shown_as(_copied(snapshot(self), value), name))
+
+
+_copied = op(
+    "copied", lambda xp, input, src: src, promote="match", public=False, method=False, out=False, backward_name="CopyBackwards",
+    doc="``src`` written over ``input``, of whose history nothing remains.",
+    input=lambda F, g, input_shape: F.zeros_of(g, input_shape),
+    src=lambda F, g: g,
+)  # fmt: skip
+attach(copy_=_copy)

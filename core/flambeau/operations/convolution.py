@@ -1,0 +1,411 @@
+"""Convolutions of one, two and three dimensions, and their transposes.
+
+Three operations carry them all, and are each other's derivatives: the convolution, its transpose (the gradient of its
+input), and the gradient of its weight.  Each takes any number of spatial dimensions; what they take is always
+``(batch, channels, *space)``, and stride, padding and dilation have an entry for each dimension of space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+
+from ..calls import overriding
+from ..calls.dispatch import _c_name as c_name
+from ..calls.dispatch import whole_numbers
+from ..calls.op import composite, op
+from ..runtime.warning import warn_once
+from ..tape.grad_mode import _grad
+from ..tensors.tensor import Tensor
+from .padding import constant_pad
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolve"]
+
+Sizes = Sequence[int]
+
+
+# --- forwards, one product of matrices for each place in the kernel -----------------------------------------------
+
+
+def pad_space(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
+    """Zeros around the dimensions after the first two."""
+    for dim, (low, high) in enumerate(zip(before, after, strict=True), 2):
+        for amount, in_front in ((low, True), (high, False)):
+            if amount:
+                shape = (*input.shape[:dim], amount, *input.shape[dim + 1 :])
+                zeros = xp.zeros(shape, dtype=input.dtype)
+                input = xp.concat([zeros, input] if in_front else [input, zeros], axis=dim)
+    return input
+
+
+def window(start: Sizes, size: Sizes, stride: Sizes) -> tuple[slice, ...]:
+    """An index of the elements that one place in the kernel meets."""
+    steps = (slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(start, size, stride, strict=True))
+    return (slice(None), slice(None), *steps)
+
+
+def kernel_places(kernel: Sizes, dilation: Sizes) -> Any:
+    """Every place in the kernel, and where it lies in the input."""
+    for place in product(*map(range, kernel)):
+        yield place, [p * d for p, d in zip(place, dilation, strict=True)]
+
+
+def _grouped(xp: Any, array: Any, groups: int, dim: int) -> Any:
+    """Channels split as (group, channel in the group)."""
+    return xp.reshape(array, (*array.shape[:dim], groups, array.shape[dim] // groups, *array.shape[dim + 1 :]))
+
+
+def _flat(xp: Any, array: Any, groups: int) -> Any:
+    """``(batch, group, channel, place)``."""
+    return xp.reshape(array, (array.shape[0], groups, array.shape[1] // groups, prod(array.shape[2:])))
+
+
+def output_size(input: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
+    """The length of each dimension of space after a convolution."""
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1
+                 for n, k, s, p, d in zip(input, kernel, stride, padding, dilation, strict=True))  # fmt: skip
+
+
+def _convolution_forward(
+    xp: Any, input: Any, weight: Any, bias: Any = None, /, stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    groups: int = 1, workspace: Any = None,
+) -> Any:  # fmt: skip
+    size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    padded = pad_space(xp, input, padding, padding)
+    kernels = _grouped(xp, weight, groups, 0)
+    made = xp.zeros((input.shape[0], groups, weight.shape[0] // groups, prod(size)), dtype=input.dtype)
+    for place, start in kernel_places(weight.shape[2:], dilation):
+        made = made + xp.matmul(kernels[(..., *place)], _flat(xp, padded[window(start, size, stride)], groups))
+    made = xp.reshape(made, (input.shape[0], weight.shape[0], *size))
+    return made if bias is None else made + xp.reshape(bias, (-1, *(1,) * len(size)))
+
+
+def spread_out(xp: Any, array: Any, stride: Sizes) -> Any:
+    """Zeros between neighbours, as many as make ``stride`` steps of one."""
+    for dim, step in enumerate(stride, 2):
+        if step > 1 and array.shape[dim]:
+            tall = xp.expand_dims(array, axis=dim + 1)
+            zeros = xp.zeros((*tall.shape[: dim + 1], step - 1, *tall.shape[dim + 2 :]), dtype=array.dtype)
+            length = array.shape[dim] * step
+            array = xp.reshape(xp.concat([tall, zeros], axis=dim + 1), (*array.shape[:dim], length, *array.shape[dim + 1 :]))
+            array = array[(*(slice(None),) * dim, slice(0, length - step + 1), ...)]
+    return array
+
+
+def _transposed_forward(
+    xp: Any, input: Any, weight: Any, bias: Any = None, /, size: Sizes = (), stride: Sizes = (), padding: Sizes = (),
+    dilation: Sizes = (), groups: int = 1,
+) -> Any:  # fmt: skip
+    spread = spread_out(xp, input, stride)
+    reach = [n + 2 * p for n, p in zip(size, padding, strict=True)]  # of the result before its padding is cut away
+    made = xp.zeros((input.shape[0], weight.shape[1] * groups, *reach), dtype=input.dtype)
+    flat = _flat(xp, spread, groups)
+    grouped = _grouped(xp, weight, groups, 0)
+    for place, start in kernel_places(weight.shape[2:], dilation):
+        part = xp.matmul(xp.matrix_transpose(grouped[(..., *place)]), flat)
+        part = xp.reshape(part, (input.shape[0], weight.shape[1] * groups, *spread.shape[2:]))
+        made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
+    made = made[(..., *(slice(p, p + n) for p, n in zip(padding, size, strict=True)))]
+    return made if bias is None else made + xp.reshape(bias, (-1, *(1,) * len(size)))
+
+
+def _weight_forward(
+    xp: Any, grad: Any, input: Any, /, shape: Sizes = (), stride: Sizes = (), padding: Sizes = (), dilation: Sizes = (),
+    groups: int = 1, workspace: Any = None,
+) -> Any:  # fmt: skip
+    padded = pad_space(xp, input, padding, padding)
+    slopes = _flat(xp, grad, groups)
+    parts = []
+    for _, start in kernel_places(shape[2:], dilation):
+        seen = _flat(xp, padded[window(start, grad.shape[2:], stride)], groups)
+        parts.append(xp.sum(xp.matmul(slopes, xp.matrix_transpose(seen)), axis=0))
+    return xp.reshape(xp.stack(parts, axis=-1), tuple(shape))
+
+
+# --- the records --------------------------------------------------------------------------------------------------
+
+
+def _over_space(F: Any, g: Any) -> Any:
+    return F.sum(g, (0, *range(2, len(g.shape))), False)
+
+
+def _back_to(F: Any, shape: Sizes, *arguments: Any) -> Any:
+    """The convolution whose result has this shape: output padding of a step or more makes room for further places."""
+    made = F.convolution(*arguments)
+    if made.shape == tuple(shape):
+        return made
+    return F.getitem_slice(made, tuple(slice(0, length) for length in shape))
+
+
+_convolution = op(
+    "convolution", _convolution_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
+    input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
+        g, F.conj(weight), None, tuple(input_shape[2:]), stride, padding, dilation, groups),
+    weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups, workspace: F.convolution_weight(
+        g, F.conj(input), tuple(weight_shape), stride, padding, dilation, groups, workspace),
+    bias=lambda F, g: _over_space(F, g),
+)  # fmt: skip
+_transposed = op(
+    "convolution_transposed", _transposed_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
+    backward_name="ConvolutionBackward0",
+    input=lambda F, g, weight, input_shape, stride, padding, dilation, groups: _back_to(
+        F, input_shape, g, F.conj(weight), None, stride, padding, dilation, groups),
+    weight=lambda F, g, input, weight_shape, stride, padding, dilation, groups: F.convolution_weight(
+        F.conj(input), g, tuple(weight_shape), stride, padding, dilation, groups),
+    bias=lambda F, g: _over_space(F, g),
+)  # fmt: skip
+op(
+    "convolution_weight", _weight_forward, promote="accumulate", dtypes="numbers", public=False, method=False, out=False,
+    backward_name="ConvolutionBackward0",
+    grad=lambda F, g, input, grad_shape, stride, padding, dilation, groups: _back_to(
+        F, grad_shape, F.conj(input), g, None, stride, padding, dilation, groups),
+    input=lambda F, g, grad, input_shape, stride, padding, dilation, groups: F.convolution_transposed(
+        F.conj(grad), g, None, tuple(input_shape[2:]), stride, padding, dilation, groups),
+)  # fmt: skip
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _sizes(name: str, value: Any, n: int) -> tuple[int, ...]:
+    """A number, or one for each dimension of space, as a tuple."""
+    if type(value) is int:
+        return (value,) * n
+    given = whole_numbers(name, value)
+    if len(given) not in (1, n):
+        raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
+                           f"dimensions, but got {name}={list(given)}")  # fmt: skip
+    return given if len(given) == n else given * n
+
+
+@lru_cache(256)
+def _check(n: int, given: Sizes, kernel: Sizes, bias: Sizes | None, groups: int, transposed: bool) -> None:
+    """Refuse shapes, of input, weight and bias, that do not fit together."""
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if len(kernel) != n + 2:
+        raise RuntimeError(f"expected stride to be a single integer value or a list of {len(kernel) - 2} values to match the "
+                           f"convolution dimensions, but got stride={[1] * n}")  # fmt: skip
+    if 0 in kernel[2:]:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel[2:]))}")
+    described = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(kernel)}, expected "
+    if not transposed and (kernel[0] < groups or kernel[0] % groups):
+        what = (f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+                f"{list(kernel)} instead" if kernel[0] < groups else
+                f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+                f"[{list(kernel)}] instead")  # fmt: skip
+        raise RuntimeError(what)
+    channels = kernel[0] if transposed else kernel[1] * groups
+    if given[1] != channels:
+        raise RuntimeError(f"{described}input{list(given)} to have {channels} channels, but got {given[1]} channels instead")
+    outputs = kernel[1] * groups if transposed else kernel[0]
+    if bias is not None and bias != (outputs,):
+        raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {list(kernel)}, expected bias to be "
+                           f"1-dimensional with {outputs} elements, but got bias of size {list(bias)} instead")  # fmt: skip
+
+
+def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """Refuse mixed dtypes, unless a mode is about to cast them."""
+    if overriding.wanted((input, weight, bias)):
+        return
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same")
+    if bias is not None and bias.dtype is not input.dtype:
+        names = [c_name(each.dtype) for each in (input, bias)]
+        raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
+
+
+@lru_cache(256)
+def _check_steps(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    if min(padding) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError("dilation should be greater than zero")
+
+
+def _batched(name: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
+    """The input with a batch dimension, and whether it had one."""
+    ndim = input._array.ndim
+    if ndim == n + 2:
+        return input, True
+    if ndim != n + 1:
+        raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
+                           f"{list(input.shape)}")  # fmt: skip
+    return input.unsqueeze(0), False
+
+
+# --- convolution --------------------------------------------------------------------------------------------------
+
+
+def _same_padding(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[list[int], list[int]]:
+    """How much to pad on both sides, and how much more at the end, for a result as long as the input."""
+    if max(stride) > 1:
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    return [each // 2 for each in total], [each % 2 for each in total]
+
+
+def _convolve(
+    n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Tensor:
+    name = f"conv{n}d"
+    input, batched = _batched(name, n, input)
+    _check(n, input._array.shape, weight._array.shape, None if bias is None else bias._array.shape, groups, False)
+    if input._kind is not weight._kind or (bias is not None and bias._kind is not weight._kind):
+        _check_dtypes(input, weight, bias)
+    stride, dilation, kernel = _sizes("stride", stride, n), _sizes("dilation", dilation, n), weight._array.shape[2:]
+    if isinstance(padding, str):
+        if padding not in ("valid", "same"):
+            raise RuntimeError(f"Invalid padding string: '{padding}'")
+        padding, more = _same_padding(kernel, stride, dilation) if padding == "same" else ([0] * n, [0] * n)
+        if any(more):
+            warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+                      "input be created")  # fmt: skip
+            input = constant_pad(input, [each for after in reversed(more) for each in (0, after)])
+    padding = _sizes("padding", padding, n)
+    _check_steps(stride, padding, dilation)
+    _check_kernel_fits(input._array.shape[2:], kernel, padding, dilation)
+    workspace: dict[str, Any] | None = {} if weight._requires_grad and _grad.get() else None
+    made = _convolution(input, weight, bias, stride, padding, dilation, groups, workspace)
+    return made if batched else made.squeeze(0)
+
+
+@lru_cache(256)
+def _check_kernel_fits(given: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    padded = [n + 2 * p for n, p in zip(given, padding, strict=True)]
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if any(r > n for r, n in zip(reach, padded, strict=True)):
+        sizes = [" x ".join(map(str, each)) for each in (padded, reach)]
+        raise RuntimeError(f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size "
+                           "can't be greater than actual input size")  # fmt: skip
+
+
+@composite(method=False)
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve ``(N, C, L)`` or ``(C, L)`` with a weight of shape ``(C_out, C / groups, K)``; see :func:`conv2d`."""
+    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve ``(N, C, H, W)`` or ``(C, H, W)`` with a weight of shape ``(C_out, C / groups, KH, KW)``.
+
+    ``stride``, ``padding`` (zeros on both sides, or "valid" or "same") and ``dilation`` are a number or one for each
+    dimension; ``groups`` splits the channels into that many separate convolutions.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    >>> import flambeau as torch
+    >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 2, 2])
+    """
+    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C_out, C / groups, KD, KH, KW)``; see :func:`conv2d`."""
+    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+# --- transposed convolution ---------------------------------------------------------------------------------------
+
+
+def _transpose(
+    n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, output_padding: Any, groups: int,
+    dilation: Any,
+) -> Tensor:  # fmt: skip
+    name = f"conv_transpose{n}d"
+    input, batched = _batched(name, n, input)
+    _check(n, input._array.shape, weight._array.shape, None if bias is None else bias._array.shape, groups, True)
+    if input._kind is not weight._kind or (bias is not None and bias._kind is not weight._kind):
+        _check_dtypes(input, weight, bias)
+    stride, dilation, padding = _sizes("stride", stride, n), _sizes("dilation", dilation, n), _sizes("padding", padding, n)
+    extra = _sizes("output_padding", output_padding, n)
+    _check_steps(stride, padding, dilation)
+    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise RuntimeError("output padding must be smaller than either stride or dilation, but got output_padding_height: "
+                           f"{extra[0]} output_padding_width: {extra[-1]} stride_height: {stride[0]} stride_width: {stride[-1]} "
+                           f"dilation_height: {dilation[0]} dilation_width: {dilation[-1]}")  # fmt: skip
+    size = tuple((length - 1) * s - 2 * p + d * (k - 1) + e + 1 for length, s, p, d, k, e in zip(
+        input._array.shape[2:], stride, padding, dilation, weight._array.shape[2:], extra, strict=True))  # fmt: skip
+    if min(size) < 1:
+        raise RuntimeError(f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
+                           f"{list(size)}. Output size is too small")  # fmt: skip
+    made = _transposed(input, weight, bias, size, stride, padding, dilation, groups)
+    return made if batched else made.squeeze(0)
+
+
+def convolve(
+    n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    """A convolution of ``n`` dimensions, or its transpose."""
+    if transposed:
+        return _transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _convolve(n, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The transposed convolution of ``(N, C, L)``; see :func:`conv_transpose2d`."""
+    return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@composite(method=False)
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The gradient of a convolution with respect to its input, as an operation of its own.
+
+    Shapes: input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C, C_out / groups, KH, KW)``.  ``output_padding`` lengthens the
+    result at its ends, since with a stride several lengths of input give a convolution the same length of output.
+
+    >>> import flambeau as torch
+    >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), stride=2).shape
+    torch.Size([1, 1, 4, 4])
+    """
+    return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@composite(method=False)
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+    groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The transposed convolution of ``(N, C, D, H, W)``; see :func:`conv_transpose2d`."""
+    return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

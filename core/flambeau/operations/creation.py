@@ -1,0 +1,446 @@
+"""Tensors from a shape; those from data are in ``from_data``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from ..calls import overriding
+from ..calls.arguments import Number, as_int
+from ..calls.dispatch import _c_name as c_name
+from ..calls.tables import PUBLIC
+from ..calls.wrappers import as_method
+from ..runtime.devices import Kind, kind_of
+from ..tensors.memory_format import memory_order
+from ..tensors.tensor import Tensor, attach, wrap
+from ..values import dtypes
+from ..values.dtypes import dtype as Dtype
+from ..values.scalars import converted, is_library_scalar
+from .factory import _dtype_of, _finish, _kind, _place
+from .from_data import NUMBERS, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
+from .views import as_shape
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "asarray",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "frombuffer",
+    "full",
+    "full_like",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "range",
+    "scalar_tensor",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]  # fmt: skip
+
+
+# --- from a shape -------------------------------------------------------------------------------------------------
+
+
+def _filled(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+    """A factory ``name(*size)`` with PyTorch's options."""
+
+    def factory(
+        *size: Any, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+        requires_grad: bool | None = False, pin_memory: bool | None = False, memory_format: Any = None, names: Any = None,
+    ) -> Tensor:  # fmt: skip
+        shape = _checked_shape(name, size)
+        kind = _kind(dtype, device, _dtype_of(out))
+        array = make(kind, shape) if memory_format is None else _in_order(memory_format.order(len(shape)), shape, kind, make)
+        made = wrap(array, kind)
+        return _finish(made, requires_grad, out, pin_memory)
+
+    return _publish(name, doc, factory)
+
+
+def _checked_shape(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    if not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    try:
+        shape = as_shape(size)
+    except TypeError as error:
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints: {error}") from error
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    return shape
+
+
+def _publish(name: str, doc: str, factory: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    factory.__name__ = factory.__qualname__ = name
+    factory.__doc__ = doc
+    PUBLIC[name] = _offered_to_modes(name, factory)
+    return PUBLIC[name]
+
+
+def _offered_to_modes(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
+    """A factory of sizes has no tensor arguments: only a TorchFunctionMode can override it."""
+    from functools import wraps
+
+    from ..tape.fast_path import FAST
+
+    if not factory.__code__.co_flags & 4:  # has no *size, which Python lets nobody give by name
+        return factory
+
+    @wraps(factory)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if not FAST and overriding.wanted((), name=name):
+            return overriding.handle_torch_function(create, (), *args, **kwargs)
+        if "size" in kwargs:
+            args = (*args, kwargs.pop("size"))
+        try:
+            return factory(*args, **kwargs)
+        except Exception:
+            if overriding.may_override([*args, *kwargs.values()]):
+                return overriding.handle_torch_function(create, overriding.relevant([*args, *kwargs.values()]), *args, **kwargs)
+            raise
+
+    create.__dict__["__body__"] = factory
+    return create
+
+
+def _xp_filled(function: str) -> Callable[[Kind, tuple[int, ...]], Any]:
+    return lambda kind, shape: getattr(kind.backend.on(kind.device.index), function)(shape, dtype=kind.raw_dtype)
+
+
+zeros = _filled("zeros", "A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.", _xp_filled("zeros"))
+ones = _filled("ones", "A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.", _xp_filled("ones"))
+empty = _filled("empty", "A tensor of uninitialised elements.", _xp_filled("empty"))
+
+
+def _options(like: Tensor, dtype: Dtype | None, device: Any) -> Kind:
+    if dtype is not None and type(dtype) is not Dtype:
+        dtype = dtypes.meant(dtype)
+    return kind_of(dtype or like.dtype, _place(device) or like.device)
+
+
+def _like(name: str, doc: str, make: Callable[[Kind, tuple[int, ...]], Any]) -> Callable[..., Tensor]:
+    def factory(
+        input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+        memory_format: Any = None, pin_memory: bool | None = False,
+    ) -> Tensor:  # fmt: skip
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        kind = _options(input, dtype, device)
+        array = _in_order(memory_order(input, memory_format), input._array.shape, kind, make)
+        return _finish(wrap(array, kind), requires_grad, pin_memory=pin_memory)
+
+    return _publish(name, doc, factory)
+
+
+def _in_order(order: tuple[int, ...], shape: tuple[int, ...], kind: Kind, make: Callable[[Kind, tuple[int, ...]], Any]) -> Any:
+    """What ``make`` gives for this shape, with the dimensions in this order in memory."""
+    if all(before < after for before, after in pairwise(order)):
+        return make(kind, shape)
+    back = tuple(sorted(order, key=order.__getitem__))
+    return kind.backend.xp.permute_dims(make(kind, tuple([shape[each] for each in order])), back)
+
+
+zeros_like = _like("zeros_like", "Zeros of the shape, dtype, device and memory order of ``input``.", _xp_filled("zeros"))
+ones_like = _like("ones_like", "Ones of the shape, dtype, device and memory order of ``input``.", _xp_filled("ones"))
+empty_like = _like("empty_like", "Uninitialised elements, of the shape, dtype, device and memory order of ``input``.",
+                   _xp_filled("empty"))
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python has it, where it is in a tensor or of another library."""
+    if type(value) in NUMBERS:
+        return value
+    return value.item() if isinstance(value, Tensor) or is_library_scalar(value) else value
+
+
+def _dtype_for(value: Any) -> Dtype:
+    """The dtype of a tensor, or the one that a number gets."""
+    return value.dtype if isinstance(value, Tensor) else dtypes.promotion_of_scalar(type(value))
+
+
+def full(
+    size: Sequence[int], fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False, names: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor with every element ``fill_value``; its dtype follows that of the value.
+
+    >>> import flambeau as torch
+    >>> torch.full((2,), 7), torch.full((), 1.5)
+    (tensor([7, 7]), tensor(1.5000))
+    """
+    value = _plain(fill_value)
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
+    given = value if isinstance(fill_value, Tensor) else fill_value  # NumPy's True makes floats
+    kind = _kind(dtype, device, _dtype_of(out) or dtypes.promotion_of_scalar(type(given)))
+    shape = _checked_shape("full", (size,))
+    made = wrap(kind.backend.on(kind.device.index).full(shape, converted(value, kind.dtype), dtype=kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out, pin_memory)
+
+
+def full_like(
+    input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, memory_format: Any = None, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """``fill_value`` everywhere, in the shape, dtype, device and memory order of ``input``."""
+    kind = _options(input, dtype, device)
+    array = _in_order(memory_order(input, memory_format), input._array.shape, kind,
+                      lambda kind, shape: full(shape, fill_value, dtype=kind.dtype, device=kind.device)._array)  # fmt: skip
+    return _finish(wrap(array, kind), requires_grad, pin_memory=pin_memory)
+
+
+def scalar_tensor(
+    s: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """A number as a 0-d tensor, of the default dtype.
+
+    >>> import flambeau as torch
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
+    """
+    value = s if isinstance(s, Tensor) and s.ndim else _plain(s)
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    kind = _kind(dtype, device)
+    return full((), value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+def empty_strided(
+    size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """Uninitialised elements with the strides given."""
+    size, stride = as_shape((size,)), as_shape((stride,))
+    extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    flat = empty(extent, dtype=dtype, device=device)
+    return _finish(flat.as_strided(size, stride), requires_grad, pin_memory=pin_memory)
+
+
+def _range_dtype(*bounds: Any) -> Dtype:
+    whole = all(isinstance(each, int) or _dtype_for(each).category <= dtypes.INTEGER for each in bounds)
+    return dtypes.int64 if whole else dtypes.get_default_dtype()
+
+
+def arange(
+    start: Number | None = None, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """The numbers from ``start`` (or 0) up to, without, ``end``, by ``step``; integers if all three are.
+
+    >>> import flambeau as torch
+    >>> torch.arange(3), torch.arange(0, 1, 0.5)
+    (tensor([0, 1, 2]), tensor([0.0000, 0.5000]))
+    """
+    if end is None:
+        if start is None:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
+        start, end = 0, start
+    elif start is None:
+        start = 0
+    default = _range_dtype(start, end, step)
+    start, end, step = map(_plain, (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    kind = _kind(dtype, device, _dtype_of(out) or default)
+    if kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.dtype.legacy_name}'")
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if kind.dtype is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
+        if not step:
+            raise ValueError("step must be nonzero")
+    length = max(0, math.ceil((end - start) / step))
+    warn_of_length(out, length)
+    return _progression(kind, start, step, length, out, requires_grad, pin_memory)
+
+
+def warn_of_length(out: Tensor | None, length: int) -> None:
+    """What ``arange`` says of an ``out`` that is not empty and has not so many elements."""
+    if out is not None and out.numel() not in (0, length):
+        import warnings
+
+        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+                      f"match the computed number of elements {length}. Note that this may occur as a result of rounding error. "
+                      f"The out tensor will be resized to a tensor of shape ({length},).", stacklevel=4)  # fmt: skip
+
+
+def range(
+    start: Number, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """The numbers from ``start`` to ``end``, both included.  Deprecated in favour of :func:`arange`."""
+    import warnings
+
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+                  "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+                  stacklevel=2)  # fmt: skip
+    start, end = (0, start) if end is None else (start, end)
+    if not step:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    kind = _kind(dtype, device, _dtype_of(out))
+    return _progression(kind, start, step, math.floor((end - start) / step) + 1, out, requires_grad)
+
+
+def _progression(
+    kind: Kind, start: Any, step: Any, length: int, out: Tensor | None, requires_grad: bool | None,
+    pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    backend, index = kind.backend, kind.device.index or 0
+    with backend.guard(index):
+        if kind.dtype.category <= dtypes.INTEGER:
+            array = backend.on(index).arange(length, dtype=backend.dtypes[dtypes.int64])
+            if start or step != 1:
+                array = array * int(step) + int(start)
+        else:
+            wide = backend.dtypes.get(dtypes.float64, kind.raw_dtype)
+            array = backend.on(index).arange(length, dtype=wide) * step + start
+        made = wrap(backend.astype(array, kind.raw_dtype), kind)
+    return _in_a_row(made, requires_grad, out, pin_memory)
+
+
+def _in_a_row(made: Tensor, requires_grad: bool | None, out: Tensor | None, pin_memory: bool | None) -> Tensor:
+    """As ``_finish``, but an ``out`` of any shape is good that has as many elements."""
+    if out is not None and out.numel() == made.numel():
+        made = made.reshape(out.shape)
+    return _finish(made, requires_grad, out, pin_memory)
+
+
+def _ends(
+    name: str, start: Any, end: Any, steps: int, dtype: Dtype | None, device: Any, out: Tensor | None
+) -> tuple[Any, Any, Kind]:
+    """Where to start and to end, in the kind of the elements between: complex where one of the two is.
+
+    Raises:
+        RuntimeError: the dtype given is not complex, and one of the two is.
+    """
+    start, end = _plain(start), _plain(end)
+    default = None
+    if isinstance(start, complex) or isinstance(end, complex):
+        default = dtypes.get_default_dtype().to_complex()
+        if dtype is not None and not dtypes.meant(dtype).is_complex:
+            raise RuntimeError(f"torch.{name}(): inferred dtype {c_name(default)} can't be safely cast to passed dtype "
+                               f"{dtypes.meant(dtype).legacy_name}")  # fmt: skip
+    kind = _kind(dtype, device, _dtype_of(out) or default)
+    held = kind.dtype if steps else dtypes.complex128  # where there are no elements, they may be any numbers
+    return converted(start, held), converted(end, held), kind
+
+
+def linspace(
+    start: Tensor | Number, end: Tensor | Number, steps: int = 100, *, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
+    steps = as_int("linspace", "steps", steps)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end, kind = _ends("linspace", start, end, steps, dtype, device, out)
+    _refuse_bools("linspace_cpu", kind.dtype, steps)
+    step = (end - start) / max(steps - 1, 1)
+    backend, index = kind.backend, kind.device.index or 0
+    wide = backend.dtypes.get(dtypes.complex128 if isinstance(step, complex) else dtypes.float64, kind.raw_dtype)
+    with backend.guard(index):
+        xp = backend.on(index)
+        position = xp.arange(steps, dtype=wide)
+        array = xp.where(position < (steps + 1) // 2, start + step * position, end - step * (steps - 1 - position))  # symmetric
+        made = wrap(backend.astype(array, kind.raw_dtype), kind)
+    return _in_a_row(made, requires_grad, out, pin_memory)
+
+
+def _refuse_bools(kernel: str, dtype: Dtype, steps: int) -> None:
+    if dtype is dtypes.bool_ and steps > 1:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+
+
+def logspace(
+    start: Tensor | Number, end: Tensor | Number, steps: int = 100, base: float = 10.0, *, out: Tensor | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """``base`` to the powers of :func:`linspace`."""
+    steps = as_int("logspace", "steps", steps)
+    start, end, kind = _ends("logspace", start, end, steps, dtype, device, out)
+    _refuse_bools("logspace_cpu", kind.dtype, steps)
+    exponents = linspace(start, end, steps, dtype=dtypes.complex128 if kind.dtype.is_complex else dtypes.float64, device=device)
+    made = (float(base) ** exponents).to(kind.dtype)
+    return _in_a_row(made, requires_grad, out, pin_memory)
+
+
+def eye(
+    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """Ones on the diagonal of an ``(n, m)`` matrix of zeros."""
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
+    kind = _kind(dtype, device, _dtype_of(out))
+    made = wrap(kind.backend.on(kind.device.index).eye(n, n if m is None else m, dtype=kind.raw_dtype), kind)
+    return _finish(made, requires_grad, out, pin_memory)
+
+
+for _function in (tensor, as_tensor, asarray, from_numpy, from_dlpack, frombuffer, full, full_like, scalar_tensor, empty_strided,
+                  arange, range, linspace, logspace, eye):  # fmt: skip
+    PUBLIC[_function.__name__] = _offered_to_modes(_function.__name__, _function)
+
+
+# --- new_*: as an existing tensor ---------------------------------------------------------------------------------
+
+
+def _new_filled(name: str, factory: Callable[..., Tensor]) -> None:
+    def method(
+        self: Tensor, size: Any, *rest: Any, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+        requires_grad: bool | None = False, pin_memory: bool | None = False,
+    ) -> Tensor:  # fmt: skip
+        kind = _options(self, dtype, device)
+        return factory(size, *rest, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+    method.__name__ = method.__qualname__ = f"new_{name}"
+    method.__doc__ = f"``torch.{name}(*size)`` with this tensor's dtype and device."
+    setattr(Tensor, f"new_{name}", method)
+
+
+for _name, _factory in (("zeros", zeros), ("ones", ones), ("empty", empty)):
+    _new_filled(_name, _factory)
+
+
+def _new_full(
+    self: Tensor, size: Sequence[int], fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """``torch.full(size, fill_value)`` with this tensor's dtype and device."""
+    kind = _options(self, dtype, device)
+    return full(size, fill_value, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``torch.tensor(data)`` with this tensor's dtype and device."""
+    kind = _options(self, dtype, device)
+    return tensor(data, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad)
+
+
+def _new_empty_strided(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """``torch.empty_strided(size, stride)`` with this tensor's dtype and device."""
+    kind = _options(self, dtype, device)
+    return empty_strided(size, stride, dtype=kind.dtype, device=kind.device, requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+attach(new_full=as_method(_new_full), new_tensor=_new_tensor, new_empty_strided=as_method(_new_empty_strided))

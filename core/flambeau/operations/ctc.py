@@ -1,0 +1,256 @@
+"""Connectionist temporal classification: the likelihood of a label sequence, summed over its alignments.
+
+Graves et al. (2006), "Connectionist temporal classification: labelling unsegmented sequence data with RNNs".  An alignment
+walks through the labels with a blank before, between and after them; ``alpha`` and ``beta`` are the log-probabilities of all
+walks up to, and from, a place at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls.dispatch import require_flags, whole_numbers
+from ..calls.op import op
+from ..calls.tables import PUBLIC
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .creation import tensor
+from .loss import check_reduction
+
+__all__ = ["ctc_loss"]
+
+
+# --- the recursions -----------------------------------------------------------------------------------------------
+
+
+def _lattice(xp: Any, log_probs: Any, labels: Any) -> Any:
+    """The log-probability of each place's label: ``(time, batch, place)``."""
+    time = log_probs.shape[0]
+    index = xp.broadcast_to(xp.expand_dims(labels, axis=0), (time, *labels.shape))
+    return xp.take_along_axis(log_probs, index, axis=2)
+
+
+def _shifted(xp: Any, values: Any, by: int) -> Any:
+    """The values moved on by ``by`` places, minus infinity behind them (or before, for a negative ``by``)."""
+    batch, places = values.shape
+    gap = xp.full((batch, min(abs(by), places)), -xp.inf, dtype=values.dtype)
+    return xp.concat([gap, values[:, : max(places - by, 0)]], axis=1) if by > 0 else xp.concat([values[:, -by:], gap], axis=1)
+
+
+def _advance(xp: Any, before: Any, skips: Any, direction: int) -> Any:
+    """One step of time: stay, move to the next place, or skip a blank between two different labels."""
+    stay_or_move = xp.logaddexp(before, _shifted(xp, before, direction))
+    two = xp.where(skips, _shifted(xp, before, 2 * direction), xp.asarray(-xp.inf, dtype=before.dtype))
+    return xp.logaddexp(stay_or_move, two)
+
+
+def _skips(xp: Any, labels: Any, direction: int) -> Any:
+    """Where a walk may come from two places off: at labels (not blanks) that differ from the label there."""
+    batch, places = labels.shape
+    none = xp.zeros((batch, min(2, places)), dtype=xp.bool)
+    differs = xp.logical_and(labels[:, 2:] != labels[:, :-2], xp.arange(max(places - 2, 0)) % 2 == 1)
+    return xp.concat([none, differs] if direction > 0 else [differs, none], axis=1)
+
+
+def _ends(xp: Any, labels: Any, target_lengths: Any, dtype: Any) -> Any:
+    """0 at the two places where a walk may end, minus infinity elsewhere."""
+    places = xp.arange(labels.shape[1])
+    last = xp.expand_dims(2 * target_lengths, axis=1)
+    at_end = (places == last) | ((places == last - 1) & (last > 0))
+    return xp.where(at_end, xp.zeros((), dtype=dtype), xp.asarray(-xp.inf, dtype=dtype))
+
+
+def _alphas(xp: Any, lattice: Any, labels: Any) -> list[Any]:
+    starts = xp.arange(labels.shape[1]) < 2
+    current = xp.where(starts, lattice[0, ...], xp.asarray(-xp.inf, dtype=lattice.dtype))
+    skips, made = _skips(xp, labels, 1), [current]
+    for t in range(1, lattice.shape[0]):
+        current = _advance(xp, current, skips, 1) + lattice[t, ...]
+        made.append(current)
+    return made
+
+
+def _betas(xp: Any, lattice: Any, labels: Any, input_lengths: Any, target_lengths: Any) -> list[Any]:
+    ends, skips = _ends(xp, labels, target_lengths, lattice.dtype), _skips(xp, labels, -1)
+    nowhere = xp.asarray(-xp.inf, dtype=lattice.dtype)
+    lengths = xp.expand_dims(input_lengths, axis=1)
+    current = xp.full(labels.shape, -xp.inf, dtype=lattice.dtype)
+    made = []
+    for t in range(lattice.shape[0] - 1, -1, -1):
+        onward = xp.where(lengths - 1 == t, ends, xp.where(lengths - 1 > t, _advance(xp, current, skips, -1), nowhere))
+        current = onward + lattice[t, ...]
+        made.append(current)
+    return made[::-1]
+
+
+def _log_sum(xp: Any, values: Any) -> Any:
+    largest = xp.max(values, axis=-1, keepdims=True)
+    safe = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+    total = xp.sum(xp.exp(values - safe), axis=-1)
+    return xp.squeeze(largest, axis=-1) + xp.log(xp.where(total > 0, total, xp.ones_like(total)))
+
+
+def _ctc_forward(
+    xp: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, /, zero_infinity: bool
+) -> Any:
+    """Minus the log-likelihood of each label sequence: infinity where it cannot be, whose slope is NaN or ``zero_infinity``."""
+    batch = labels.shape[0]
+    ends = _ends(xp, labels, target_lengths, log_probs.dtype)
+    empty = xp.where(target_lengths == 0, xp.zeros((), dtype=log_probs.dtype), xp.asarray(-xp.inf, dtype=log_probs.dtype))
+    alphas = xp.stack(_alphas(xp, _lattice(xp, log_probs, labels), labels), axis=1)
+    last = xp.clip(input_lengths - 1, 0, None)
+    index = xp.broadcast_to(xp.reshape(last, (batch, 1, 1)), (batch, 1, labels.shape[1]))
+    at_end = xp.squeeze(xp.take_along_axis(alphas, index, axis=1), axis=1)
+    return -xp.where(input_lengths == 0, empty, _log_sum(xp, at_end + ends))
+
+
+def _ctc_backward_forward(
+    xp: Any, input: Any, log_probs: Any, labels: Any, input_lengths: Any, target_lengths: Any, nll: Any, /, zero_infinity: bool
+) -> Any:
+    """The gradient of logits of which ``log_probs`` are the log-softmax: probabilities minus those given the labels."""
+    time, _, classes = log_probs.shape
+    lattice = _lattice(xp, log_probs, labels)
+    alphas = xp.stack(_alphas(xp, lattice, labels), axis=0)
+    betas = xp.stack(_betas(xp, lattice, labels, input_lengths, target_lengths), axis=0)
+    impossible = xp.reshape(nll == xp.inf, (1, -1, 1))
+    nll = xp.where(impossible, xp.zeros((), dtype=nll.dtype), xp.reshape(nll, (1, -1, 1)))
+    shares = xp.exp(alphas + betas - lattice + nll)
+    shares = xp.where(alphas + betas == -xp.inf, xp.zeros((), dtype=shares.dtype), shares)
+    chosen = xp.astype(xp.expand_dims(labels, axis=2) == xp.arange(classes), shares.dtype)
+    given = xp.permute_dims(xp.matmul(xp.permute_dims(shares, (1, 0, 2)), chosen), (1, 0, 2))
+    running = xp.expand_dims(xp.arange(time), axis=1) < input_lengths
+    slopes = (xp.exp(log_probs) - given) * xp.reshape(input, (1, -1, 1))
+    slopes = xp.where(impossible, xp.asarray(0.0 if zero_infinity else xp.nan, dtype=slopes.dtype), slopes)
+    return xp.where(xp.expand_dims(running, axis=2), slopes, xp.zeros((), dtype=slopes.dtype))
+
+
+_ctc = op(
+    "ctc_loss", _ctc_forward, keeps_dtype=("labels", "input_lengths", "target_lengths"), public=False,
+    method=False, out=False,
+    log_probs=lambda F, g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity: F.ctc_loss_backward(
+        g, log_probs, labels, input_lengths, target_lengths, out, zero_infinity),
+)  # fmt: skip
+
+
+def _refuse(F: Any, g: Any) -> Any:
+    raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
+
+
+op(
+    "ctc_loss_backward", _ctc_backward_forward, keeps_dtype=("labels", "input_lengths", "target_lengths"), public=False,
+    method=False,
+    out=False, input=_refuse, log_probs=_refuse,
+)  # fmt: skip
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+_WHILE = "(while checking arguments for ctc_loss_allocate_outputs)"
+
+
+def _as_list(name: str, lengths: Any) -> list[int]:
+    if isinstance(lengths, Tensor):
+        if lengths.dtype.category != dtypes.INTEGER:
+            raise RuntimeError(f"{name} must be integral")
+        found: list[int] = lengths.reshape(-1).tolist()
+        return found
+    if not isinstance(lengths, (tuple, list)):
+        raise TypeError(f"ctc_loss(): argument '{name}' must be tuple of ints, not {type(lengths).__name__}")
+    return list(whole_numbers(name, lengths))
+
+
+def _check(log_probs: Tensor, targets: Tensor, given: Sequence[int], wanted: Sequence[int], blank: int) -> None:
+    if not log_probs.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
+    if log_probs.ndim != 3:
+        raise RuntimeError(f"Expected 2- or 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 "
+                           f"'log_probs' {_WHILE}")  # fmt: skip
+    time, batch, classes = log_probs.shape
+    if not 1 <= targets.ndim <= 2:
+        raise RuntimeError(f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' "
+                           f"{_WHILE}")  # fmt: skip
+    if targets.ndim == 2 and targets.shape[0] != batch:
+        raise RuntimeError(f"Expected tensor to have size {batch} at dimension 0, but got size {targets.shape[0]} for argument "
+                           f"#2 'targets' {_WHILE}")  # fmt: skip
+    if log_probs.dtype not in (dtypes.float32, dtypes.float64):
+        raise NotImplementedError(f'"ctc_loss_cpu" not implemented for \'{log_probs.dtype.legacy_name}\'')
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    for name, lengths in (("input_lengths", given), ("target_lengths", wanted)):
+        if len(lengths) != batch:
+            raise RuntimeError(f"{name} must be of size batch_size")
+        if lengths and min(lengths) < 0:
+            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(lengths)} {_WHILE}")
+    if given and max(given) > time:
+        raise RuntimeError(f"Expected input_lengths to have value at most {time}, but got value {max(given)} {_WHILE}")
+    if targets.ndim == 1 and sum(wanted) != targets.shape[0]:
+        raise RuntimeError(f"Expected tensor to have size {sum(wanted)} at dimension 0, but got size {targets.shape[0]} for "
+                           f"argument #2 'targets' {_WHILE}")  # fmt: skip
+    if targets.ndim == 2 and wanted and max(wanted) > targets.shape[1]:
+        raise RuntimeError(f"Expected tensor to have size at least {max(wanted)} at dimension 1, but got size "
+                           f"{targets.shape[1]} for argument #2 'targets' {_WHILE}")  # fmt: skip
+
+
+def _with_blanks(targets: Tensor, lengths: Sequence[int], blank: int, classes: int) -> list[list[int]]:
+    """Each target with blanks around its labels, filled up with blanks to one length."""
+    rows: list[Any] = targets.long().tolist()
+    if targets.ndim == 1:
+        flat = iter(rows)
+        rows = [[next(flat) for _ in range(length)] for length in lengths]
+    longest = max(lengths, default=0)
+    made = []
+    for row, length in zip(rows, lengths, strict=True):
+        labels = [*row[:length], *[blank] * (longest - length)]
+        for label in labels:
+            if not 0 <= label < classes:
+                raise IndexError(f"Target {label} is out of bounds.")
+        made.append([blank, *(each for label in labels for each in (label, blank))])
+    return made
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Minus the log-likelihood of label sequences; see :func:`torch.nn.functional.ctc_loss`."""
+    batched = log_probs.ndim != 2
+    if not batched:
+        log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
+    if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
+        raise TypeError("ctc_loss(): input_lengths and target_lengths must both be Tensors, or both tuples of ints")
+    given, wanted = _as_list("input_lengths", input_lengths), _as_list("target_lengths", target_lengths)
+    check_reduction(reduction)
+    require_flags("ctc_loss", zero_infinity=zero_infinity)
+    _check(log_probs, targets, given, wanted, blank)
+
+    def on_device(values: Any) -> Tensor:
+        return tensor(values, dtype=dtypes.int64, device=log_probs.device)
+
+    labels = _with_blanks(targets, wanted, blank, log_probs.shape[2])
+    losses = _ctc(log_probs, on_device(labels), on_device(given), on_device(wanted), zero_infinity)
+    if zero_infinity:
+        losses = losses.where(losses != float("inf"), 0.0)
+    if reduction == "mean":
+        return (losses / on_device(wanted).clamp_min(1)).mean()
+    if reduction == "sum":
+        return losses.sum()
+    return losses if batched else losses.squeeze(0)
+
+
+def _public_ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Minus the log-likelihood of label sequences, unreduced (0), their mean (1) or sum (2).
+
+    See :func:`torch.nn.functional.ctc_loss`.
+    """
+    if not isinstance(reduction, int) or reduction not in (0, 1, 2):
+        raise TypeError(f"ctc_loss(): argument 'reduction' must be 0, 1 or 2, not {reduction!r}")
+    names = ("none", "mean", "sum")
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, names[reduction], zero_infinity)
+
+
+_public_ctc_loss.__name__ = _public_ctc_loss.__qualname__ = "ctc_loss"
+PUBLIC["ctc_loss"] = _public_ctc_loss

@@ -1,0 +1,62 @@
+"""Distances and similarities of vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calls.dispatch import broadcast_shapes
+from ..calls.op import composite
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .creation import arange
+from .reductions import _vector_norm as vector_norm
+
+__all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
+
+
+@composite(method=False)
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of ``x1 - x2 + eps`` over the last dimension.
+
+    >>> import flambeau as torch
+    >>> torch.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
+    return shown_as(vector_norm(x1 - x2 + eps, p, max(x1.ndim, x2.ndim) - 1, keepdim), "NormBackward1")
+
+
+@composite(method=False)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along ``dim``; lengths count as at least ``eps``.
+
+    >>> import flambeau as torch
+    >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
+    shape, common = broadcast_shapes(x1.shape, x2.shape), dtypes.promote_types(x1.dtype, x2.dtype)
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common}")
+    x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
+    lengths = [vector_norm(each, 2.0, dim, True).clamp_min(eps) for each in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+
+
+@composite(method=False, grad_fn="PdistBackward0")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distances of all pairs of rows ``i < j`` of a matrix, in one dimension."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    first, second = _pairs(input.shape[0], input.device)
+    return vector_norm(input[first] - input[second], p, 1, False)
+
+
+def _pairs(count: int, device: Any) -> tuple[Tensor, Tensor]:
+    """Indices ``i < j`` of all pairs."""
+    index = arange(count, device=device)
+    where = (index.unsqueeze(1) < index).nonzero()
+    return where[:, 0], where[:, 1]

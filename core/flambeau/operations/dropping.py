@@ -1,0 +1,112 @@
+"""Dropout: elements, or whole channels, set to zero at random."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calls.inplace import in_place
+from ..calls.op import op
+from ..calls.tables import FUSED, PUBLIC
+from ..random import raw_generator
+from ..runtime.devices import Kind
+from ..tape.grad_mode import no_grad
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
+from .creation import empty_like
+
+__all__ = ["alpha_dropout", "dropout", "feature_alpha_dropout", "feature_dropout"]
+
+
+def _check(input: Tensor, p: float) -> None:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"dropout(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(input: Tensor, p: float, whole_channels: bool) -> Tensor:
+    """1 for what is kept, 0 for what is dropped: for each element or for each channel."""
+    if whole_channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if whole_channels:
+        noise = input.new_empty((*input._array.shape[:2], *(1,) * (input.ndim - 2)))
+    else:
+        noise = empty_like(input)  # in its memory order, which is the order of the draws
+    return noise.bernoulli_(1 - p)
+
+
+def _fused_forward(xp: Any, input: Any, /, keep: float, generator: Any) -> tuple[Any, Any]:
+    noise = generator.bernoulli(input.shape, input.dtype, keep) / keep
+    return input * noise, noise
+
+
+_fused = op(
+    "fused_dropout", _fused_forward, promote="accumulate", results=("result", "noise"), public=False, method=False, out=False,
+    backward_name="NativeDropoutBackward0", vjp=lambda F, g, noise: (g[0] * noise,),
+)  # fmt: skip
+
+
+FUSED.add("fused_dropout")
+
+
+def _drop(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
+    _check(input, p)
+    if p == 0 or not train or 0 in input._array.shape:
+        return input
+    if p == 1:
+        return input * 0
+    kind = input._kind
+    rounds_often = kind.dtype.itemsize == 2 and kind.device.type == "cpu"  # in half precision, the noise and the product
+    if "fused_dropout" in kind.backend.all_kernels and type(kind) is Kind and not (whole_channels or rounds_often):
+        made: Tensor = _fused(input, 1 - p, raw_generator(None, kind.device))[0]
+        return shown_as(made, "MulBackward0") if kind.device.type == "cpu" else made
+    with no_grad():
+        noise = _kept(input, p, whole_channels).div_(1 - p)
+    return input * noise
+
+
+_ALPHA = 1.7580993408473766  # SELU's limit at minus infinity
+
+
+def _drop_to_alpha(input: Tensor, p: float, train: bool, whole_channels: bool) -> Tensor:
+    _check(input, p)
+    if p == 0 or not train or 0 in input._array.shape:
+        return input
+    if p == 1:
+        return input * 0
+    scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    with no_grad():
+        kept = _kept(input, p, whole_channels)
+        shift = (kept - 1) * (_ALPHA * scale) + _ALPHA * scale * p
+        noise = kept * scale
+    return input * noise + shift
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """While training, zero each element with probability ``p`` and scale the others by ``1 / (1 - p)``."""
+    return _drop(input, p, train, False)
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout of whole channels, the slices of dimensions 0 and 1."""
+    return _drop(input, p, train, True)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout that sets elements to SELU's lowest value and keeps mean 0 and variance 1."""
+    return _drop_to_alpha(input, p, train, False)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Alpha dropout of whole channels."""
+    return _drop_to_alpha(input, p, train, True)
+
+
+def _publish(function: Any) -> None:
+    PUBLIC[function.__name__] = function
+    PUBLIC[function.__name__ + "_"] = in_place(function.__name__, function)
+
+
+for _function in (dropout, feature_dropout, alpha_dropout, feature_alpha_dropout):
+    _publish(_function)

@@ -1,0 +1,283 @@
+"""Sums of products by Einstein's convention, as products of pairs of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from ..calls.op import composite
+from ..tensors.tensor import Tensor
+from .matrix import _bmm, _mm
+
+__all__ = ["einsum"]
+
+Label = Any  # a letter, or for dimensions under an ellipsis a number: -1 is the last
+Labels = list[Label]
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@composite(method=False)
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """The sum of products that an equation names: letters for dimensions, those not in the result summed over.
+
+    The operands come one by one or as a list; instead of the equation, a list of numbers (or ``...``) may follow each
+    operand, and one for the result the last.  Several operands are multiplied from left to right, or in the order that
+    ``opt_einsum`` finds, where it is installed.
+
+    Raises:
+        RuntimeError: the equation is malformed, or does not fit the operands.
+
+    >>> import flambeau as torch
+    >>> torch.einsum("ij,jk->ik", torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]))
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+    equation, tensors = _arguments(equation, operands)
+    terms, result = _parsed(equation, len(tensors))
+    labelled = [_labelled(each, labels, index) for index, (each, labels) in enumerate(zip(tensors, terms, strict=True))]
+    output = _output(terms, result, labelled)
+    _check_sizes(labelled)
+    _check_dtypes(tensors)
+    order = output + sorted(_used(labelled).difference(output), key=str)
+    labelled = [_arranged(*each, order) for each in labelled]
+    for pair in _path(labelled, output):
+        other, one = (labelled.pop(index) for index in sorted(pair, reverse=True))
+        labelled.append(_contracted(one, other, _used(labelled).union(output), order))
+    return _summed(*labelled[0], set(output))[0]
+
+
+# --- reading the arguments ----------------------------------------------------------------------------------------
+
+
+def _arguments(equation: Any, operands: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
+    """The equation and the operands, from either way to give them."""
+    if isinstance(equation, str):
+        tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+        if not tensors:
+            raise _nothing_given()
+        for position, each in enumerate(tensors):
+            if not isinstance(each, Tensor):
+                raise TypeError(f"expected Tensor as element {position} in argument 1, but got {type(each).__name__}")
+        return equation, tensors
+    if not isinstance(equation, Tensor):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
+    given = (equation, *operands)
+    if len(given) < 2:
+        raise _nothing_given()
+    result = given[-1] if len(given) % 2 else None
+    pairs = given[: len(given) // 2 * 2]
+    text = ",".join(map(_sublist, pairs[1::2]))
+    return (text if result is None else f"{text}->{_sublist(result)}"), list(pairs[::2])
+
+
+def _nothing_given() -> ValueError:
+    return ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+                      "subscripts list")  # fmt: skip
+
+
+def _sublist(numbers: Sequence[Any]) -> str:
+    for each in numbers:
+        if each is not Ellipsis and not 0 <= each < 52:
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    return "".join("..." if each is Ellipsis else _LETTERS[each] for each in numbers)
+
+
+@lru_cache(256)
+def _parsed(equation: str, count: int) -> tuple[list[Labels], Labels | None]:
+    """The labels of each operand, and of the result if they are given; Ellipsis stands for itself."""
+    left, arrow, right = equation.partition("->")
+    parts = left.split(",")
+    if len(parts) != count:
+        raise RuntimeError(f"einsum(): {'more' if count > len(parts) else 'fewer'} operands were provided than specified in the "
+                           "equation")
+    terms, start = [], 0
+    for index, part in enumerate(parts):
+        terms.append(list(_letters(part, start, f"operand {index}")))
+        start += len(part) + 1
+    return terms, list(_letters(right, start + 1, "output")) if arrow else None
+
+
+def _letters(text: str, start: int, where: str) -> Iterator[Label]:
+    index, seen = 0, False
+    while index < len(text):
+        letter = text[index]
+        if letter == ".":
+            if text[index : index + 3] != "..." or seen:
+                hint = " (...)" if where == "output" else ""
+                problem = "for which an ellipsis was already found" if seen else f"that is not part of any ellipsis{hint}"
+                raise RuntimeError(f"einsum(): found '.' for {where} {problem}")
+            seen = True
+            yield Ellipsis
+            index += 2
+        elif letter in _LETTERS:
+            yield letter
+        elif letter != " ":
+            raise RuntimeError(f"einsum(): invalid subscript given at index {start + index} in the equation string, subscripts "
+                               "must be in [a-zA-Z]")  # fmt: skip
+        index += 1
+
+
+def _labelled(tensor: Tensor, labels: Labels, index: int) -> tuple[Tensor, Labels]:
+    """An operand with one label for each of its dimensions, all different: repeated ones become a diagonal."""
+    ndim, named = tensor.ndim, len(labels) - (Ellipsis in labels)
+    if named > ndim or (named < ndim and Ellipsis not in labels):
+        missing = "" if Ellipsis in labels else " and no ellipsis was given"
+        relation = "is more than" if Ellipsis in labels else "does not match"
+        raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) {relation} the number of dimensions "
+                           f"({ndim}) for operand {index}{missing}")  # fmt: skip
+    full: Labels = []
+    for each in labels:
+        full += range(named - ndim, 0) if each is Ellipsis else [each]
+    position = 0
+    while position < len(full):
+        first = full.index(full[position])
+        if first == position:
+            position += 1
+            continue
+        if tensor.shape[first] != tensor.shape[position]:
+            raise RuntimeError(f"einsum(): subscript {full[position]} is repeated for operand {index} but the sizes don't match, "
+                               f"{tensor.shape[position]} != {tensor.shape[first]}")  # fmt: skip
+        tensor = tensor.diagonal(0, first, position).movedim(-1, first)
+        del full[position]
+    return tensor, full
+
+
+def _output(terms: Sequence[Labels], result: Labels | None, labelled: Sequence[tuple[Tensor, Labels]]) -> Labels:
+    every = [label for labels in terms for label in labels]
+    under_ellipsis = sorted({label for _, labels in labelled for label in labels if isinstance(label, int)})
+    if result is None:  # what occurs once, in alphabetical order
+        return under_ellipsis + sorted(label for label in every if label is not Ellipsis and every.count(label) == 1)
+    output: Labels = []
+    for label in result:
+        if label is Ellipsis:
+            output += under_ellipsis
+            continue
+        if label in output:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+        if label not in every:
+            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+        output.append(label)
+    return output
+
+
+def _used(labelled: Sequence[tuple[Tensor, Labels]]) -> set[Label]:
+    return {label for _, labels in labelled for label in labels}
+
+
+def _check_sizes(labelled: Sequence[tuple[Tensor, Labels]]) -> None:
+    sizes: dict[Label, int] = {}
+    for index, (tensor, labels) in enumerate(labelled):
+        for label, size in zip(labels, tensor.shape, strict=True):
+            known = sizes.get(label, 1)
+            if size != known and 1 not in (size, known):
+                named = f"subscript {label}" if isinstance(label, str) else "ellipsis dimension"
+                raise RuntimeError(f"einsum(): {named} has size {size} for operand {index} which does not broadcast with "
+                                   f"previously seen size {known}")  # fmt: skip
+            sizes[label] = max(size, known) if 0 not in (size, known) else 0
+
+
+def _check_dtypes(tensors: Sequence[Tensor]) -> None:
+    for each in tensors[1:]:
+        if each.dtype is not tensors[0].dtype:
+            raise RuntimeError(f"expected scalar type {tensors[0].dtype.legacy_name} but found {each.dtype.legacy_name}")
+
+
+class PathOptions:
+    """What `torch.backends.opt_einsum` sets: whether the package of that name looks for a good order, and how."""
+
+    enabled = True
+    strategy = "auto"
+
+
+path_options = PathOptions()
+
+
+def _path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) -> list[tuple[int, ...]]:
+    """Which operands to multiply, step by step; each product joins the end of the list."""
+    count = len(labelled)
+    found = _cheapest_path(labelled, output) if count > 2 else None
+    if found is not None:
+        return found
+    return [(0, 1), *((0, left) for left in range(count - 2, 0, -1))] if count > 1 else []
+
+
+def _cheapest_path(labelled: Sequence[tuple[Tensor, Labels]], output: Labels) -> list[tuple[int, ...]] | None:
+    if not path_options.enabled:
+        return None
+    try:
+        from opt_einsum import contract_path, get_symbol
+    except ImportError:
+        return None
+    symbols: dict[Label, str] = {}
+    parts = ["".join(symbols.setdefault(each, get_symbol(len(symbols))) for each in labels)
+             for labels in (*(labels for _, labels in labelled), output)]  # fmt: skip
+    equation = f"{','.join(parts[:-1])}->{parts[-1]}"
+    shapes = (tuple(each.shape) for each, _ in labelled)
+    return contract_path(equation, *shapes, shapes=True, optimize=path_options.strategy)[0]  # type: ignore[no-any-return]  # opt_einsum is untyped
+
+
+# --- products of pairs --------------------------------------------------------------------------------------------
+
+
+def _contracted(
+    one: tuple[Tensor, Labels], other: tuple[Tensor, Labels], wanted: set[Label], order: Labels
+) -> tuple[Tensor, Labels]:
+    """The product of two operands, summed over the labels that nothing wants any more; labels are, and stay, in ``order``."""
+    a, b = _without_ones(one, other), _without_ones(other, one)
+    shared = set(a[1]) & set(b[1])
+    a, b = _summed(*a, wanted | shared), _summed(*b, wanted | shared)
+    batch = [each for each in order if each in shared and each in wanted]
+    summed = [each for each in order if each in shared and each not in wanted]
+    if not summed:
+        kept = [each for each in order if each in a[1] or each in b[1]]
+        return _stretched(*a, kept) * _stretched(*b, kept), kept
+    rows = [each for each in order if each in a[1] and each not in shared]
+    columns = [each for each in order if each in b[1] and each not in shared]
+    others = [each for each in order if each not in {*batch, *summed, *rows}]
+    if rows and others and order.index(others[-1]) < order.index(rows[0]):  # the product the other way around is in order
+        a, b, rows, columns = b, a, columns, rows
+    left, right = _arranged(*a, [*batch, *rows, *summed])[0], _arranged(*b, [*batch, *summed, *columns])[0]
+    cuts = len(batch), len(batch) + len(rows), len(batch) + len(summed)
+    shape = (*left.shape[: cuts[1]], *right.shape[cuts[2] :])
+    many, m = prod(left.shape[: cuts[0]]), prod(left.shape[cuts[0] : cuts[1]])
+    inner, n = prod(left.shape[cuts[1] :]), prod(right.shape[cuts[2] :])
+    if batch:
+        product = _bmm(_shaped(left, (many, m, inner)), _shaped(right, (many, inner, n)))
+    else:
+        product = _mm(_shaped(left, (m, inner)), _shaped(right, (inner, n)))
+    return _arranged(_shaped(product, shape), [*batch, *rows, *columns], order)
+
+
+def _shaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return tensor if tensor.shape == shape else tensor.reshape(shape)
+
+
+def _stretched(tensor: Tensor, labels: Labels, order: Labels) -> Tensor:
+    """With a dimension for each label in ``order``, of size 1 for one that the operand does not have."""
+    return tensor[tuple(slice(None) if each in labels else None for each in order)]
+
+
+def _without_ones(one: tuple[Tensor, Labels], other: tuple[Tensor, Labels]) -> tuple[Tensor, Labels]:
+    """Without the dimensions of size 1 that the other operand has longer: they would only be stretched."""
+    tensor, labels = one
+    sizes = dict(zip(other[1], other[0].shape, strict=True))
+    dropped = [i for i, label in enumerate(labels) if tensor.shape[i] == 1 and sizes.get(label, 1) != 1]
+    if not dropped:
+        return one
+    return tensor.squeeze(tuple(dropped)), [label for i, label in enumerate(labels) if i not in dropped]
+
+
+def _summed(tensor: Tensor, labels: Labels, wanted: set[Label]) -> tuple[Tensor, Labels]:
+    dims = [i for i, label in enumerate(labels) if label not in wanted]
+    if not dims:
+        return tensor, labels
+    summed = tensor.sum(dims)
+    return summed, [label for label in labels if label in wanted]
+
+
+def _arranged(tensor: Tensor, labels: Labels, order: Labels) -> tuple[Tensor, Labels]:
+    """With the dimensions in that order."""
+    arranged = [each for each in order if each in labels]
+    return (tensor if labels == arranged else tensor.permute([labels.index(each) for each in arranged])), arranged

@@ -1,0 +1,247 @@
+"""Embedding: rows of a table, looked up by index, alone or summed in bags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calls.arguments import as_float, as_int
+from ..calls.node_names import gathered
+from ..calls.op import op
+from ..calls.tables import PUBLIC
+from ..calls.transform_hooks import one_by_one
+from ..tape.grad_mode import no_grad
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .creation import arange, full, tensor, zeros
+from .joining import cat
+from .sorting import searchsorted
+from .standard import extremes
+
+__all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
+
+# --- rows ---------------------------------------------------------------------------------------------------------
+
+
+def _check_rows(xp: Any, indices: Any, rows: int) -> Any:
+    smallest, largest = extremes(xp, indices) if indices.size else (0, -1)
+    if smallest < 0 or largest >= rows:
+        raise IndexError("index out of range in self")
+    return indices
+
+
+def _rows_forward(xp: Any, weight: Any, indices: Any, /, padding_idx: int = -1, by_frequency: bool = False) -> Any:
+    flat = xp.reshape(_check_rows(xp, indices, weight.shape[0]), (-1,))
+    return xp.reshape(xp.take(weight, flat, axis=0), (*indices.shape, weight.shape[1]))
+
+
+def _sum_rows_forward(xp: Any, input: Any, indices: Any, /, count: int) -> Any:
+    """The adjoint of looking rows up: add each row to where it was taken from."""
+    flat = xp.reshape(indices, (-1,))
+    chosen = xp.astype(xp.expand_dims(xp.arange(count), axis=1) == flat, input.dtype)
+    return xp.matmul(chosen, xp.reshape(input, (flat.shape[0], input.shape[-1])))
+
+
+def _frequencies_forward(xp: Any, input: Any, indices: Any) -> Any:
+    """How often each index occurs, in the shape that scales its row."""
+    flat = xp.reshape(indices, (-1,))
+    counts = xp.sum(xp.astype(xp.expand_dims(flat, axis=1) == flat, input.dtype), axis=1)
+    return xp.reshape(counts, (*indices.shape, 1))
+
+
+def _rows_gradient(F: Any, g: Any, indices: Any, weight_shape: Any, padding_idx: int, by_frequency: bool) -> Any:
+    if padding_idx >= 0:
+        g = F.masked(g, F.reshape(indices, (*indices.shape, 1)) != padding_idx)
+    if by_frequency:
+        g = g / F.index_frequencies(g, indices)
+    return F.sum_rows(g, indices, weight_shape[0])
+
+
+_embedding = op(
+    "embedding", _rows_forward, keeps_dtype=("indices",), public=False, method=False, out=False,
+    weight=lambda F, g, indices, weight_shape, padding_idx, by_frequency: _rows_gradient(
+        F, g, indices, weight_shape, padding_idx, by_frequency),
+)  # fmt: skip
+_sum_rows = op(
+    "sum_rows", _sum_rows_forward, keeps_dtype=("indices",), promote="accumulate", public=False, method=False, out=False,
+    backward_name="EmbeddingDenseBackwardBackward0",
+    input=lambda F, g, indices: F.embedding(g, indices, -1, False),
+)  # fmt: skip
+op("index_frequencies", _frequencies_forward, keeps_dtype=("indices",), public=False, method=False, out=False)
+
+
+def _check_indices(name: str, indices: Tensor) -> None:
+    if indices._kind.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{indices.dtype.legacy_name}Tensor instead (while checking arguments for {name})"
+        )
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of ``weight`` at ``indices``: shape ``(*indices.shape, weight.shape[1])``.
+
+    The row ``padding_idx`` receives no gradient.  IndexError for an index that is not in the table.
+    """
+    if weight._array.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    _check_indices("embedding", indices)
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
+def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale, in place, the rows at ``indices`` that are longer than ``max_norm``."""
+    if weight.ndim != 2:
+        raise RuntimeError(f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'weight' "
+                           "(while checking arguments for embedding_renorm_)")  # fmt: skip
+    if indices.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but "
+                           f"got {indices.type()} instead (while checking arguments for embedding_renorm_)")  # fmt: skip
+    with no_grad():
+        rows = tensor(sorted(set(indices.reshape(-1).tolist())), dtype=dtypes.int64, device=weight.device)
+        chosen = weight[rows]
+        max_norm = as_float("embedding_renorm_", "max_norm", max_norm)
+        norm_type = as_float("embedding_renorm_", "norm_type", norm_type)
+        lengths = chosen.norm(norm_type, 1, keepdim=True)
+        too_long = lengths > max_norm
+        weight[rows] = chosen * (max_norm / (lengths + 1e-7)).masked_fill(~too_long, 1.0)
+    return weight
+
+
+# --- bags ---------------------------------------------------------------------------------------------------------
+
+
+def embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, mode: str, per_sample_weights: Tensor | None, last_offset: bool,
+    padding_idx: int | None, scale_grad_by_freq: bool,
+) -> Tensor:  # fmt: skip
+    """The sum, mean or max of the rows of each bag; bag ``i`` starts at ``offsets[i]``.  Empty bags give zeros."""
+    if indices.dtype is not offsets.dtype:
+        common = dtypes.promote_types(indices.dtype, offsets.dtype)
+        indices, offsets = indices.to(common), offsets.to(common)
+    _check_indices("embedding_bag", indices)
+    _check_table(weight, per_sample_weights)
+    made = _bags(weight, indices, offsets, mode, per_sample_weights, last_offset, padding_idx, scale_grad_by_freq)
+    return gathered(made, "EmbeddingBagBackward0", (weight, per_sample_weights))
+
+
+def _check_table(weight: Tensor, per_sample_weights: Tensor | None) -> None:
+    where = "(while checking arguments for embedding_bag)"
+    if weight.dtype.category != dtypes.FLOATING:
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+                           f"Float, Double; but got torch.{weight.dtype.legacy_name}Tensor instead {where}")  # fmt: skip
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+                           f"'per_sample_weights'; but type torch.{weight.dtype.legacy_name}Tensor does not equal "
+                           f"torch.{per_sample_weights.dtype.legacy_name}Tensor {where}")  # fmt: skip
+
+
+def _bags(
+    weight: Tensor, indices: Tensor, offsets: Tensor, mode: str, per_sample_weights: Tensor | None, last_offset: bool,
+    padding_idx: int | None, scale_grad_by_freq: bool,
+) -> Tensor:  # fmt: skip
+    bags, count = bag_numbers(offsets, indices.shape[0], last_offset)
+    if padding_idx is not None:
+        bags = bags.masked_fill(indices == padding_idx, count)
+    rows = _rows(weight, indices, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if mode == "max":
+        return _max_of_bags(rows, bags, count)
+    total = _sum_rows(rows, bags, count + 1)[:count]
+    if mode == "sum":
+        return total
+    sizes = zeros(count + 1, dtype=weight.dtype, device=weight.device).index_add(0, bags, weight.new_ones(bags.shape[0]))
+    return total / sizes[:count].clamp_min(1).unsqueeze(1)
+
+
+def _rows(weight: Tensor, indices: Tensor, scale_grad_by_freq: bool) -> Tensor:
+    try:
+        return _embedding(weight, indices, -1, scale_grad_by_freq)
+    except IndexError:
+        count = weight.shape[0]
+        for place, value in enumerate(indices.tolist()):
+            if not 0 <= value < count:
+                raise RuntimeError(f"embedding_bag: Index {place} of input takes value {value} which is not in the valid range "
+                                   f"[0, {count})") from None  # fmt: skip
+        raise
+
+
+def padding_row(padding_idx: int | None, rows: int) -> int | None:
+    """The row that counts nothing, counted from 0."""
+    if padding_idx is None:
+        return None
+    row = as_int("embedding_bag", "padding_idx", padding_idx)
+    if not -rows <= row < rows:
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {row}")
+    return row % rows
+
+
+def check_offsets(offsets: Tensor, length: int) -> None:
+    """RuntimeError where the first bag does not start at 0, or the last one behind the end."""
+    first, last = offsets[0], offsets[-1]
+    low, high = first._kind.backend.extremes(first._array)
+    if low or high:
+        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                           f"However, got {int(low or high)}")  # fmt: skip
+    end = int(last._kind.backend.extremes(last._array)[1])
+    if end > length:
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {end}")
+
+
+def bag_numbers(offsets: Tensor, length: int, last_offset: bool) -> tuple[Tensor, int]:
+    """For each index the number of its bag, and how many bags there are; that number means that it is in no bag."""
+    numbers = searchsorted(offsets, arange(length, dtype=offsets.dtype, device=offsets.device), right=True) - 1
+    return numbers.clamp_min(0), offsets.shape[0] - bool(last_offset)  # no bag starts where there are no offsets
+
+
+@one_by_one
+def _max_of_bags(rows: Tensor, bags: Tensor, count: int) -> Tensor:
+    """Maxima by way of a dense table of bags, filled up with minus infinity."""
+    members: list[list[int]] = [[] for _ in range(count)]
+    for row, bag in enumerate(bags.tolist()):
+        if bag < count:
+            members[bag].append(row)
+    longest = max(map(len, members), default=0)
+    if not longest:
+        return rows.new_zeros(count, rows.shape[1])
+    table = [each + [rows.shape[0]] * (longest - len(each)) for each in members]
+    lowest = full((1, rows.shape[1]), float("-inf"), dtype=rows.dtype, device=rows.device)
+    dense = _embedding(cat([rows, lowest]), tensor(table, device=rows.device), -1, False)
+    empty = tensor([not each for each in members], device=rows.device)
+    return dense.max(1)[0].masked_fill(empty.unsqueeze(1), 0.0)  # type: ignore[no-any-return]  # ``max`` has two forms
+
+
+# --- one-hot ------------------------------------------------------------------------------------------------------
+
+
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+    """For each class number a row of ``num_classes`` elements, 1 at the class and 0 elsewhere.
+
+    Raises:
+        RuntimeError: a negative class, one too large, or no class to count from.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if input.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not input.numel():
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return zeros(*input.shape, num_classes, dtype=dtypes.int64, device=input.device)
+    smallest, largest = input._kind.backend.extremes(input._array)
+    if smallest < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes != -1 and largest >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    classes = arange(largest + 1 if num_classes == -1 else num_classes, device=input.device)
+    return (input.unsqueeze(-1) == classes).long()
+
+
+
+PUBLIC["embedding"] = embedding
+PUBLIC["embedding_renorm_"] = embedding_renorm_

@@ -1,0 +1,55 @@
+"""What functions that make tensors have in common: ``dtype``, ``device``, ``requires_grad``, ``out``, ``pin_memory``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..runtime.devices import Kind, kind_of
+from ..runtime.devices import device as Device
+from ..tape.grad_mode import _grad, is_inference_mode_enabled
+from ..tensors.storage import InferenceStorage
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from ..values.dtypes import dtype as Dtype
+
+__all__: list[str] = []
+
+
+def _place(device: Any) -> Device | None:
+    return device if device is None or isinstance(device, Device) else Device(device)
+
+
+def _kind(dtype: Dtype | None, device: Any, default: Dtype | None = None) -> Kind:
+    if dtype is not None and type(dtype) is not Dtype:
+        dtype = dtypes.meant(dtype)
+    return kind_of(dtype or default or dtypes.get_default_dtype(), _place(device))
+
+
+def _dtype_of(out: Any) -> Dtype | None:
+    """The dtype of ``out``, where it is given."""
+    if out is not None and not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    return None if out is None else out.dtype
+
+
+def _finish(made: Tensor, requires_grad: bool | None, out: Tensor | None = None, pin_memory: bool | None = False) -> Tensor:
+    if out is not None:
+        if out.dtype is not made.dtype:
+            raise RuntimeError(f"dtype {made.dtype.legacy_name} does not match dtype of out parameter ({out.dtype.legacy_name})")
+        if out._requires_grad and _grad.get():
+            raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
+                               "arguments requires grad.")  # fmt: skip
+        if out._array.shape != made._array.shape:
+            out.resize_(made._array.shape)
+        return out._assign(made)
+    if pin_memory:
+        made = made.pin_memory()
+    if is_inference_mode_enabled():
+        InferenceStorage.of(made)
+    if requires_grad is not False and requires_grad is not None:
+        if requires_grad is not True:
+            raise TypeError(f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+        if made._kind.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        made.requires_grad = True
+    return made

@@ -1,0 +1,120 @@
+"""Windows unfolded into columns, and folded back by summing where they overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any
+
+from ..calls.dispatch import whole_numbers
+from ..calls.op import op
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .convolution import kernel_places, output_size, pad_space, spread_out, window
+
+__all__ = ["fold", "unfold"]
+
+Sizes = Sequence[int]
+
+
+def _unfold_forward(
+    xp: Any, input: Any, /, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Any:
+    size = output_size(input.shape[2:], window_size, stride, padding, dilation)
+    padded = pad_space(xp, input, padding, padding)
+    seen = [padded[window(start, size, stride)] for _, start in kernel_places(window_size, dilation)]
+    return xp.reshape(xp.stack(seen, axis=2), (input.shape[0], input.shape[1] * prod(window_size), prod(size)))
+
+
+def _fold_forward(
+    xp: Any, input: Any, /, space: Sizes, window_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Any:
+    size = output_size(space, window_size, stride, padding, dilation)
+    channels = input.shape[1] // prod(window_size)
+    columns = xp.reshape(input, (input.shape[0], channels, *window_size, *size))
+    reach = [n + 2 * p for n, p in zip(space, padding, strict=True)]
+    made = xp.zeros((input.shape[0], channels, *reach), dtype=input.dtype)
+    for place, start in kernel_places(window_size, dilation):
+        part = spread_out(xp, columns[(slice(None), slice(None), *place, ...)], stride)
+        made = made + pad_space(xp, part, start, [r - a - n for r, a, n in zip(reach, start, part.shape[2:], strict=True)])
+    return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
+
+
+_unfold = op(
+    "im2col", _unfold_forward, public=False, method=False, out=False, backward_name="Im2ColBackward0",
+    input=lambda F, g, input_shape, window_size, dilation, padding, stride: F.col2im(
+        g, tuple(input_shape[2:]), window_size, dilation, padding, stride),
+)  # fmt: skip
+_fold = op(
+    "col2im", _fold_forward, promote="accumulate", public=False, method=False, out=False, backward_name="Col2ImBackward0",
+    input=lambda F, g, window_size, dilation, padding, stride: F.im2col(g, window_size, dilation, padding, stride),
+)  # fmt: skip
+
+
+def _pair(name: str, value: Any) -> tuple[int, int]:
+    given = whole_numbers(name, tuple(value) if isinstance(value, Iterable) else value)
+    if len(given) not in (1, 2):
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+    return given[0], given[-1]
+
+
+def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    kernel, dilation = _pair("kernel_size", kernel_size), _pair("dilation", dilation)
+    padding, stride = _pair("padding", padding), _pair("stride", stride)
+    for name, (height, width) in (("kernel", kernel), ("dilation", dilation), ("stride", stride)):
+        if height <= 0 or width <= 0:
+            words = "kernel size" if name == "kernel" else name
+            raise RuntimeError(f"{words} should be greater than zero, but got {name}_height: {height} {name}_width: {width}")
+    if min(padding) < 0:
+        raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
+    return kernel, dilation, padding, stride
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Every window of ``(N, C, H, W)`` or ``(C, H, W)`` as a column: ``(N, C * KH * KW, windows)``.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.unfold(torch.ones(1, 3, 4, 4), 2).shape
+    torch.Size([1, 12, 9])
+    """
+    if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
+        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+                           f"input, but got: {list(input.shape)}")  # fmt: skip
+    if input.dtype.category == dtypes.INTEGER:
+        raise NotImplementedError(f"\"im2col_cpu\" not implemented for '{input.dtype.legacy_name}'")
+    kernel, dilation, padding, stride = geometry = _geometry(kernel_size, dilation, padding, stride)
+    size = output_size(input.shape[-2:], kernel, stride, padding, dilation)
+    if min(size) < 1:
+        raise RuntimeError(f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={kernel}, dilation={dilation}, "
+                           f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components "
+                           "must be at least one.")  # fmt: skip
+    if input.ndim == 3:
+        return _unfold(input.unsqueeze(0), *geometry).squeeze(0)
+    return _unfold(input, *geometry)
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Columns ``(N, C * KH * KW, windows)`` put back as windows of ``(N, C, *output_size)``, summed where they overlap."""
+    if input.ndim not in (2, 3):
+        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+                           f"for input, but got: {list(input.shape)}")  # fmt: skip
+    space = _pair("output_size", output_size)
+    geometry = _geometry(kernel_size, dilation, padding, stride)
+    batched = input if input.ndim == 3 else input.unsqueeze(0)
+    _check_columns(batched, space, *geometry)
+    made = _fold(batched, space, *geometry)
+    return made if input.ndim == 3 else made.squeeze(0)
+
+
+def _check_columns(input: Tensor, space: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:
+    if input.shape[1] % prod(kernel):
+        raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+                           f"input.size(1)={input.shape[1]} and kernel_size={tuple(kernel)}.")  # fmt: skip
+    size = output_size(space, kernel, stride, padding, dilation)
+    if prod(size) != input.shape[2]:
+        raise RuntimeError(f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+                           f"padding={tuple(padding)}, stride={tuple(stride)}, expected size of input's dimension 2 to match the "
+                           f"calculated number of sliding blocks {size[0]} * {size[1]} = {prod(size)}, but got "
+                           f"input.size(2)={input.shape[2]}.")  # fmt: skip

@@ -1,0 +1,298 @@
+"""Discrete Fourier transforms, and the short-time one.
+
+Three records carry them all: complex to complex, real to complex, complex to real.  ``scale`` says how a transform of
+``n`` elements is normalised: not (0), by ``1 / sqrt(n)`` (1), or by ``1 / n`` (2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls.op import composite, op
+from ..runtime.warning import warn_once
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .views import wrap_dim
+
+__all__ = [
+    "FORWARD", "INVERSE", "complex_to_complex", "complex_to_real", "normalized_dims", "real_to_complex", "scale_of", "sized",
+]  # fmt: skip
+
+FORWARD, INVERSE = ("backward", "ortho", "forward"), ("forward", "ortho", "backward")  # ``norm`` by ``scale``
+
+
+def scale_of(norm: str | None, forward: bool) -> int:
+    """How a transform in this direction is normalised under ``norm``."""
+    names = FORWARD if forward else INVERSE
+    norm = "backward" if norm is None else norm
+    if norm not in names:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    return names.index(norm)
+
+
+def _c2c(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, forward: bool) -> Any:
+    if forward:
+        return xp.fft.fftn(input, axes=dims, norm=FORWARD[scale])
+    return xp.fft.ifftn(input, axes=dims, norm=INVERSE[scale])
+
+
+def _c2r(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, size: int) -> Any:
+    sizes = (*(input.shape[each] for each in dims[:-1]), size)
+    return xp.fft.irfftn(input, s=sizes, axes=dims, norm=INVERSE[scale])
+
+
+def _c2r_grad(F: Any, g: Any, dims: tuple[int, ...], scale: int, size: int) -> Any:
+    """Each element but those of frequency 0 and, for an even size, the highest stands for its mirror image too."""
+    return F.doubled_inside(F.fft_r2c(g, dims, scale), dims[-1], size - size // 2)
+
+
+def _doubled_inside(xp: Any, input: Any, /, dim: int, stop: int) -> Any:
+    frequency = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - 1 - dim))
+    return xp.where((frequency > 0) & (frequency < stop), 2 * input, input)
+
+
+def _r2c(xp: Any, input: Any, /, dims: tuple[int, ...], scale: int, onesided: bool = True) -> Any:
+    if onesided:
+        return xp.fft.rfftn(input, axes=dims, norm=FORWARD[scale])
+    return xp.fft.fftn(xp.astype(input, xp.result_type(input.dtype, xp.complex64)), axes=dims, norm=FORWARD[scale])
+
+
+def _r2c_grad(F: Any, g: Any, input_shape: Any, dims: tuple[int, ...], scale: int) -> Any:
+    return F.real(F.fft_c2c(F.pad_to(g, tuple(input_shape)), dims, scale, False))
+
+
+complex_to_complex = op(
+    "fft_c2c", _c2c, requires="fft", public=False, method=False, out=False,
+    input=lambda F, g, dims, scale, forward: F.fft_c2c(g, dims, scale, not forward),
+)  # fmt: skip
+real_to_complex = op(
+    "fft_r2c", _r2c, promote="complex", requires="fft", public=False, method=False, out=False,
+    input=_r2c_grad,
+)  # fmt: skip
+complex_to_real = op(
+    "fft_c2r", _c2r, promote="real", requires="fft", public=False, method=False, out=False,
+    input=_c2r_grad,
+)  # fmt: skip
+op("doubled_inside", _doubled_inside, public=False, method=False, out=False,
+   input=lambda F, g, dim, stop: F.doubled_inside(g, dim, stop))  # fmt: skip
+
+
+def sized(input: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:
+    """The tensor cut, or extended with zeros, to these sizes; -1 keeps one."""
+    from ..calls.tables import OPS
+
+    shape = list(input.shape)
+    for dim, size in zip(dims, sizes, strict=True):
+        if size != -1:
+            shape[dim] = size
+        if shape[dim] < 1:
+            raise RuntimeError(f"Invalid number of data points ({shape[dim]}) specified")
+    if shape == list(input.shape):
+        return input
+    cut = input[tuple(slice(0, each) for each in shape)]
+    return cut if list(cut.shape) == shape else OPS["pad_to"].function(cut, tuple(shape))
+
+
+# --- the short-time transform -------------------------------------------------------------------------------------
+
+
+def _described(name: str, input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None) -> str:
+    kind = f"torch.{input.dtype.legacy_name}Tensor"
+    shown = "None" if window is None else f"torch.{window.dtype.legacy_name}Tensor{{{list(window.shape)}}}"
+    return f"{name}({kind}{list(input.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={length}, window={shown})"
+
+
+def _checked_window(name: str, input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None) -> Tensor | None:
+    """The window, zeros around it, to the length of the transform; None where all its elements are 1."""
+    problem = None
+    if hop <= 0:
+        problem = f"expected hop_length > 0, but got hop_length={hop}"
+    elif not 0 < length <= n_fft:
+        problem = f"expected 0 < win_length <= n_fft, but got win_length={length}"
+    elif window is not None and window.shape != (length,):
+        problem = (f"expected a 1D window tensor of size equal to win_length={length}, but got window with size "
+                   f"{list(window.shape)}")  # fmt: skip
+    if problem:
+        raise RuntimeError(f"{_described(name, input, n_fft, hop, length, window)} : {problem}")
+    if window is None and length == n_fft:
+        return None
+    from .padding import pad
+
+    window = input.new_ones(length, dtype=input.dtype.to_real()) if window is None else window
+    left = (n_fft - length) // 2
+    return pad(window, (left, n_fft - length - left))
+
+
+def _frame_positions(count: int, hop: int, n_fft: int, like: Tensor) -> Tensor:
+    """Where the elements of each frame are in the signal: a row for each frame."""
+    from .creation import arange
+
+    starts: Tensor = arange(count, device=like.device)[:, None] * hop
+    return starts + arange(n_fft, device=like.device)
+
+
+@composite
+def stft(
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
+    center: Any = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
+    return_complex: bool | None = None, align_to_window: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The short-time Fourier transform: spectra of windowed stretches of a signal, ``hop_length`` apart.
+
+    Args:
+        input: ``(*, length)``, at most one batch dimension.
+        center: pad the signal so that frame ``t`` is centred at ``t * hop_length``.
+        normalized: divide by ``sqrt(n_fft)``.
+        onesided: half of the frequencies only; the default for real signals.
+        return_complex: a complex result ``(*, frequencies, frames)``; else real and imaginary parts in a last dimension.
+
+    >>> import flambeau as torch
+    >>> torch.stft(torch.ones(16), n_fft=4, return_complex=True).shape
+    torch.Size([3, 17])
+    """
+    from .padding import pad
+
+    _warn_without_window(window, "which is known to cause spectral leakage. Others, as torch.hann_window, are recommended")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    length = n_fft if win_length is None else win_length
+    signal = input
+    if center:
+        signal = pad(input.reshape((1,) * (3 - input.ndim) + tuple(input.shape)), (n_fft // 2, n_fft // 2), pad_mode)
+    is_complex = input.is_complex() or (window is not None and window.is_complex())
+    if return_complex is None and not is_complex:
+        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
+                           "return_complex=True in a future PyTorch release.")  # fmt: skip
+    where = _described("stft", input, n_fft, hop, length, window)
+    if input.dtype in dtypes.HALF:
+        raise RuntimeError(f"FFT doesn't support tensors of type: {input.dtype.legacy_name}")
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{where} : expected a tensor of floating point or complex values")
+    if not 1 <= input.ndim <= 2:
+        raise RuntimeError(f"{where} : expected a 1D or 2D tensor")
+    signal = signal.reshape(-1, signal.shape[-1])
+    if not 0 < n_fft <= signal.shape[-1]:
+        raise RuntimeError(f"{where} : expected 0 < n_fft < {signal.shape[-1]}, but got n_fft={n_fft}")
+    window = _checked_window("stft", input, n_fft, hop, length, window)
+    if onesided and is_complex:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    count = 1 + (signal.shape[-1] - n_fft) // hop
+    frames = signal[:, _frame_positions(count, hop, n_fft, signal)]
+    frames = frames if window is None else frames * window
+    scale = 1 if normalized else 0
+    if is_complex:
+        spectra = complex_to_complex(frames, (2,), scale, True)
+    elif onesided is None or onesided:
+        spectra = real_to_complex(frames, (2,), scale)
+    else:
+        spectra = complex_to_complex(frames.to(frames.dtype.to_complex()), (2,), scale, True)
+    spectra = spectra.transpose(1, 2)
+    spectra = spectra if input.ndim == 2 else spectra.squeeze(0)
+    if return_complex or (is_complex and return_complex is None):
+        return spectra
+    warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for "
+              "all inputs: torch.view_as_real gives what it returns now.")  # fmt: skip
+    return _pairs(spectra)
+
+
+def _warn_without_window(window: Tensor | None, why: str) -> None:
+    if window is None:
+        warn_once(f"A window was not provided. A rectangular window will be applied, {why}. To suppress this warning and use a "
+                  "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")  # fmt: skip
+
+
+def _pairs(input: Tensor) -> Tensor:
+    from .complex import view_as_real
+
+    return view_as_real(input)
+
+
+@composite
+def istft(
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
+    center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:  # fmt: skip
+    """The signal with these short-time spectra: the inverse of :func:`stft`, by windowed overlap-add (Griffin and Lim, 1984).
+
+    Raises:
+        RuntimeError: somewhere no window reaches the signal.
+
+    >>> import flambeau as torch
+    >>> x = torch.arange(8.0)
+    >>> torch.istft(torch.stft(x, 4, return_complex=True), 4).allclose(x, atol=1e-5)
+    True
+    """
+    if not input.is_complex():
+        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+    if length is not None and length <= 0:
+        raise RuntimeError(f"istft: expected a length above 0, but got {length}")
+    _warn_without_window(window, "and the inversion is lossless only with the window used by stft")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    where = _described("istft", input, n_fft, hop, win_length, window)
+    onesided = input.shape[-2] != n_fft if onesided is None else onesided
+    _check_spectra(where, input, n_fft, onesided)
+    window = _checked_window("istft", input, n_fft, hop, win_length, window)
+    if return_complex and onesided:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if not return_complex and window is not None and window.is_complex():
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
+    spectra = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(1, 2)
+    scale = 1 if normalized else 2
+    if return_complex:
+        frames = complex_to_complex(spectra, (2,), scale, False)
+    else:
+        frames = complex_to_real(sized(spectra, (2,), (n_fft // 2 + 1,)), (2,), scale, n_fft)
+    window = frames.new_ones(n_fft, dtype=frames.dtype.to_real()) if window is None else window
+    return _overlapped(where, frames, window, hop, center, length, input.ndim == 3)
+
+
+def _check_spectra(where: str, input: Tensor, n_fft: int, onesided: bool) -> None:
+    if not input.numel():
+        raise RuntimeError(f"{where} : input tensor cannot be empty")
+    if not 2 <= input.ndim <= 3:
+        raise RuntimeError(f"{where} : expected a tensor with 2 or 3 dimensions, but got {input.ndim}")
+    expected, named = (n_fft // 2 + 1, "n_fft / 2 + 1") if onesided else (n_fft, "n_fft")
+    if input.shape[-2] != expected:
+        raise RuntimeError(f"{where} : expected the frequency dimension (3rd to the last) of the input tensor to match {named} "
+                           f"when onesided={onesided}, but got {input.shape[-2]}")  # fmt: skip
+
+
+def _overlapped(where: str, frames: Tensor, window: Tensor, hop: int, center: bool, length: int | None, batched: bool) -> Tensor:
+    """Add the windowed frames where they belong, and divide by the sum of the squared windows there."""
+    count, n_fft = frames.shape[1:]
+    total = n_fft + hop * (count - 1)
+    positions = _frame_positions(count, hop, n_fft, frames).reshape(-1)
+    weighted = (frames * window).reshape(frames.shape[0], -1)
+    signal = weighted.new_zeros((frames.shape[0], total)).index_add(1, positions, weighted)
+    squares = (window * window).expand(count, n_fft).reshape(-1)
+    envelope = squares.new_zeros(total).index_add(0, positions, squares)
+    start = n_fft // 2 if center else 0
+    stop = start + length if length is not None else total - (n_fft // 2 if center else 0)
+    signal, envelope = signal[:, start:stop], envelope[start:stop]
+    lowest = envelope.abs()
+    if envelope.numel() and lowest._kind.backend.extremes(lowest._array)[0] < 1e-11:
+        raise RuntimeError(f"{where} window overlap add min: 1")
+    signal = signal / envelope
+    if length is not None and signal.shape[1] < length:
+        signal = sized(signal, (1,), (length,))
+    return signal if batched else signal.squeeze(0)
+
+
+def normalized_dims(input: Tensor, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions to transform, and the sizes to bring them to (-1: as they are)."""
+    if dim is not None:
+        dims = tuple(wrap_dim(each, input.ndim) for each in dim)
+        if len(set(dims)) != len(dims):
+            raise RuntimeError("FFT dims must be unique")
+    if s is not None:
+        if dim is not None and len(s) != len(dims):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+        if len(s) > input.ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
+        if dim is None:
+            dims = tuple(range(input.ndim - len(s), input.ndim))
+        return dims, tuple(s)
+    dims = tuple(range(input.ndim)) if dim is None else dims
+    return dims, (-1,) * len(dims)

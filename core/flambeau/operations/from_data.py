@@ -1,0 +1,434 @@
+"""Tensors from data: from numbers and nested sequences, and on the memory of arrays, buffers and storages."""
+
+from __future__ import annotations
+
+import operator
+from array import array as c_array
+from functools import reduce
+from typing import Any
+
+from ..backend import Backend
+from ..runtime.devices import Kind, canonical, kind_of
+from ..runtime.devices import device as Device
+from ..runtime.warning import warn_once
+from ..tensors.storage import StorageBase
+from ..tensors.tensor import Tensor, wrap
+from ..values import dtypes
+from ..values.dtypes import dtype as Dtype
+from ..values.scalars import converted, is_library_scalar
+from .factory import _finish, _kind, _place
+
+__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
+
+
+# --- numbers and sequences ----------------------------------------------------------------------------------------
+
+
+def tensor(
+    data: Any, *, dtype: Dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A tensor holding a copy of ``data``: a number, nested sequences, an array, a tensor.
+
+    Raises:
+        ValueError: nested sequences of unequal lengths.
+        TypeError: an element that is no number.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([[1, 2], [3, 4]]), torch.tensor(1.5)
+    (tensor([[1, 2],
+            [3, 4]]), tensor(1.5000))
+    """
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                      stacklevel=2)  # fmt: skip
+        kind = kind_of(dtype or data.dtype, _place(device) or data.device)
+        return _finish(_converted(data.detach(), kind, copy=True), requires_grad, pin_memory=pin_memory)
+    return _finish(from_data(data, dtype, device, copy=True), requires_grad, pin_memory=pin_memory)
+
+
+def _converted(value: Tensor, kind: Kind, copy: bool) -> Tensor:
+    from .conversion import to_kind
+
+    return to_kind(value, kind, copy)
+
+
+def from_data(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
+    if type(data) in NUMBERS:
+        kind = _kind(dtype, device, dtypes.promotion_of_scalar(type(data)))
+        return wrap(_scalar_array(data, kind), kind)
+    if _is_array(data):
+        return _from_array(data, dtype, device, copy)
+    if isinstance(data, StorageBase) or hasattr(data, "__dlpack__"):
+        found = _on_memory(data, dtype)
+        assert found is not None
+        return _converted(found, kind_of(dtype or found.dtype, _place(device) or _own_place(data)), bool(copy))
+    if isinstance(data, (list, tuple)):
+        made = _from_plain_lists(data, None if dtype is None else dtypes.meant(dtype), device)
+        if made is not None:
+            return made
+        if data and type(data[0]).__name__ == "ndarray":
+            warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to "
+                      "a single numpy.ndarray with numpy.array() before converting to a tensor.")  # fmt: skip
+    return _from_sequences(data, dtype, device)
+
+
+NUMBERS = frozenset({bool, int, float, complex})
+_PLAIN = (bool, int, float)
+
+
+def _from_plain_lists(data: Any, dtype: Dtype | None, device: Any) -> Tensor | None:
+    """Nested lists of bools, ints and floats in one go; None where the data needs a closer look."""
+    kinds: set[type] = set()
+    if not _leaf_types(data, kinds) or not kinds or (dtype is not None and dtype.category < dtypes.FLOATING and float in kinds):
+        return None
+    if dtype is None:
+        dtype = dtypes.promotion_of_scalar(next(each for each in (float, int, bool) if each in kinds))
+    kind = _kind(dtype, device)
+    try:
+        return wrap(kind.backend.asarray(data, kind.raw_dtype, index=kind.device.index or 0), kind)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _leaf_types(data: Any, kinds: set[type]) -> bool:
+    """Collect the types of the numbers in nested lists; False where there is anything else."""
+    found = set(map(type, data))
+    if found <= {list, tuple}:
+        return all(_leaf_types(each, kinds) for each in data)
+    kinds |= found
+    return found.issubset(_PLAIN)
+
+
+def _scalar_array(value: Any, kind: Kind) -> Any:
+    """One number as an array, checked; a negative one is taken modulo the size of an unsigned dtype."""
+    if kind.dtype.category == dtypes.INTEGER and isinstance(value, float):
+        value = converted(value, kind.dtype)
+    try:
+        return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+    except OverflowError:
+        return kind.backend.asarray(converted(value, kind.dtype), kind.raw_dtype, index=kind.device.index or 0)
+
+
+def _is_array(data: Any) -> bool:
+    return hasattr(data, "__array__") or hasattr(data, "__array_interface__") or hasattr(data, "__cuda_array_interface__")
+
+
+def _is_sequence(data: Any) -> bool:
+    return (hasattr(data, "__getitem__") and hasattr(data, "__len__") and getattr(data, "shape", None) != ()
+            and not isinstance(data, (Tensor, dict, str)))  # fmt: skip
+
+
+def _from_sequences(data: Any, dtype: Dtype | None, device: Any) -> Tensor:
+    """Nested sequences of anything that stands for a number: arrays of other libraries, tensors of one element."""
+    shape = _shape_of(data)
+    kind = _kind(dtype or _dtype_in(data), device)
+    numbers: list[Any] = []
+    if 0 not in shape:
+        _collect(data, shape, 0, numbers)
+    index = kind.device.index or 0
+    try:
+        array = kind.backend.asarray(_cast(numbers, kind.dtype), kind.raw_dtype, index=index)
+    except (ValueError, OverflowError):
+        array = kind.backend.asarray([converted(each, kind.dtype) for each in numbers], kind.raw_dtype, index=index)
+    return wrap(kind.backend.xp.reshape(array, shape), kind)
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    """The shape of nested sequences, as the first in each has it."""
+    shape = []
+    while _is_sequence(data):
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    if shape and isinstance(data, str):
+        raise ValueError("too many dimensions 'str'")
+    return tuple(shape)
+
+
+def _dtype_in(data: Any) -> Dtype:
+    """The dtype that holds whatever is in nested sequences."""
+    if isinstance(data, Tensor):
+        return data.dtype
+    if _is_array(data):
+        return _adopted(data)[2]
+    if isinstance(data, (int, float, complex)):
+        return dtypes.promotion_of_scalar(type(data))
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not _is_sequence(data):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    found = dict.fromkeys(map(_dtype_in, data))
+    return reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype()
+
+
+def _collect(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
+    """Append what nested sequences of this shape hold to ``numbers``."""
+    if dim == len(shape):
+        if isinstance(data, Tensor) and data.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        numbers.append(data)
+        return
+    if isinstance(data, Tensor) or _is_array(data):
+        data = as_tensor(data).tolist()
+    if not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != shape[dim]:
+        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+    for each in data:
+        _collect(each, shape, dim + 1, numbers)
+
+
+def _cast(numbers: list[Any], dtype: Dtype) -> list[Any]:
+    """What stands for numbers as Python's own, for a dtype."""
+    if dtype.category == dtypes.INTEGER:
+        return [int(each) if isinstance(each, float) else operator.index(each) for each in numbers]
+    if dtype.category == dtypes.FLOATING:
+        return c_array("d", numbers).tolist()  # which, unlike ``float``, takes no strings
+    return list(map(bool if dtype is dtypes.bool_ else complex, numbers))
+
+
+# --- memory of others ---------------------------------------------------------------------------------------------
+
+
+def _adopted(data: Any) -> tuple[Backend, Any, Dtype]:
+    """The backend for another library's array, the array as that has it, and its dtype."""
+    from .. import backend as backends
+
+    home = backends.for_device_type("cuda" if hasattr(data, "__cuda_array_interface__") else "cpu")
+    array = home.asarray(data)
+    try:
+        own = home.dtype_of(array)
+    except KeyError:
+        if not getattr(array.dtype, "isnative", True):
+            raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
+                             "orders is currently not supported.") from None  # fmt: skip
+        kind = array.dtype.type
+        raise TypeError(f"can't convert np.ndarray of type {kind.__module__}.{kind.__name__}. The only supported types are: "
+                        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+                        "uint8, and bool.") from None  # fmt: skip
+    for step in array.strides:
+        if step < 0:
+            raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are "
+                             "not currently supported. (You can probably work around this by making a copy of your array  with "
+                             "array.copy().) ")  # fmt: skip
+        if step % own.itemsize:
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                             "reallocate the memory.")  # fmt: skip
+    return home, array, own
+
+
+def _from_array(data: Any, dtype: Dtype | None, device: Any, copy: bool | None) -> Tensor:
+    """A tensor from another library's array, sharing its memory unless a copy is asked for or needed."""
+    home, array, own = _adopted(data)
+    given, wanted = kind_of(own, Device(home.device_type)), kind_of(dtype or own, _place(device))
+    if not copy:
+        array = _shared(home, array)
+    elif given is wanted:
+        array = given.F.clone(array)
+    return _converted(wrap(array, given), wanted, copy=False)
+
+
+def _shared(home: Backend, array: Any) -> Any:
+    """Another library's array as that of a tensor in the same memory, which does not refuse to be written to."""
+    if not getattr(array.flags, "writeable", True):  # of NumPy's alone
+        warn_once("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
+                  "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make "
+                  "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this "
+                  "program.")  # fmt: skip
+    return home.window(array)
+
+
+def _on_memory(data: Any, dtype: Dtype | None) -> Tensor | None:
+    """A tensor in the memory of an array, a storage, or an object with DLPack or the buffer protocol; None for anything else."""
+    if _is_array(data):
+        home, array, own = _adopted(data)
+        return wrap(_shared(home, array), kind_of(own, Device(home.device_type)))
+    if isinstance(data, StorageBase):
+        return data.as_tensor(dtype or getattr(data, "dtype", dtypes.int64))
+    if hasattr(data, "__dlpack__"):
+        return _shared_by_dlpack(data)
+    try:
+        memoryview(data)
+    except TypeError:
+        return None
+    return frombuffer(data, dtype=dtype or dtypes.get_default_dtype())
+
+
+def as_tensor(data: Any, *, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, without a copy where dtype and device allow; a tensor keeps its history."""
+    if isinstance(data, Tensor):
+        return _converted(data, kind_of(dtype or data.dtype, _place(device) or data.device), copy=False)
+    return from_data(data, dtype, device, copy=None)
+
+
+def asarray(
+    obj: Any, *, dtype: Dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
+) -> Tensor:
+    """``obj`` as a tensor: in the same memory if possible (``copy=None``), never (True), or always (False).
+
+    Memory is what tensors, arrays and storages have, and objects with DLPack or the buffer protocol: of the last, the bytes are
+    taken as elements of ``dtype``.  The derivatives of a tensor go on, unless ``requires_grad`` is False.
+
+    Raises:
+        ValueError: ``copy=False``, and there is no memory to share, or the elements would have to be converted or moved.
+        RuntimeError: ``copy=False`` for another library's scalar; ``requires_grad`` for a dtype that cannot.
+
+    >>> import flambeau as torch
+    >>> torch.asarray(bytearray(b"abcd"), dtype=torch.int16).shape
+    torch.Size([2])
+    """
+    if isinstance(obj, Tensor):
+        found: Tensor | None = obj
+    elif _is_array(obj) and (copy or (copy is None and getattr(obj, "shape", None) == ())):  # so are scalars taken, too
+        return _finish(from_data(obj, dtype, device, copy=True), requires_grad)
+    else:
+        found = _on_memory(obj, dtype)
+    if found is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return _finish(from_data(obj, dtype, device, copy=None), requires_grad)
+    kind = kind_of(dtype or found.dtype, _place(device) or _own_place(obj))
+    if copy is False:
+        _check_alias(obj, found, kind)
+    made = _converted(found, kind, copy=False)
+    made = made.clone() if copy and made is found else made
+    return _asked_for_gradient(made, requires_grad) if found is obj else _finish(made, requires_grad)
+
+
+def _own_place(data: Any) -> Device | None:
+    """The device of a tensor or a storage, which stays on it where none is asked for."""
+    return data.device if isinstance(data, (Tensor, StorageBase)) else None
+
+
+def _check_alias(obj: Any, found: Tensor, kind: Kind) -> None:
+    """Refuse what ``asarray`` cannot do without a copy."""
+    if found is not obj and getattr(obj, "shape", None) == ():
+        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
+    if found.device != kind.device:
+        raise ValueError(f"can't alias tensor from device '{found.device}' to '{kind.device}'.")
+    if found.dtype is not kind.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{found.dtype.legacy_name}' into dtype '{kind.dtype.legacy_name}'.")
+
+
+def _asked_for_gradient(made: Tensor, requires_grad: bool | None) -> Tensor:
+    """A tensor that ``asarray`` has made of a tensor, with or without the derivatives of that."""
+    if requires_grad is None:
+        if made._requires_grad:
+            warn_once("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                      "requires_grad=False explicitly to get the old behavior and silence this warning.")  # fmt: skip
+        return made
+    if not requires_grad and made._node is not None:
+        return made.detach()
+    return made if made._node is not None else _finish(made.requires_grad_(False), requires_grad)
+
+
+def from_numpy(ndarray: Any, /) -> Tensor:
+    """A CPU tensor that shares the memory of a NumPy array.
+
+    Raises:
+        TypeError: not a NumPy array, or of a dtype that tensors do not have.
+        ValueError: the array's strides or byte order are none that tensors have.
+
+    >>> import flambeau as torch, numpy as np
+    >>> a = np.zeros(2); t = torch.from_numpy(a); a[0] = 1
+    >>> t
+    tensor([1., 0.], dtype=torch.float64)
+    """
+    if not hasattr(ndarray, "__array_interface__") or isinstance(ndarray, Tensor) or is_library_scalar(ndarray):
+        kind = type(ndarray)
+        raise TypeError(f"expected np.ndarray (got {kind.__name__ if kind.__module__ == 'builtins' else _full_name(kind)})")
+    return _from_array(ndarray, None, "cpu", None)
+
+
+def _full_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares the memory of another library's array, or of a DLPack capsule.
+
+    It is a copy on another ``device``, or if ``copy`` says so.
+
+    Raises:
+        BufferError: the memory is not given away.
+        RuntimeError: neither an array nor a capsule, or a capsule that has been consumed.
+        ValueError: ``copy=False``, and the memory is on another device.
+
+    >>> import numpy as np, flambeau as torch
+    >>> torch.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    made = _shared_by_dlpack(ext_tensor)
+    place = made.device if device is None else canonical(device if isinstance(device, Device) else Device(device))
+    if copy is False and place != made.device:
+        raise ValueError(f"cannot move a tensor from {made.device} to {place} without a copy (copy=False)")
+    return made.to(place, copy=bool(copy))
+
+
+def _shared_by_dlpack(ext_tensor: Any) -> Tensor:
+    from .. import backend as backends
+    from ..values.dlpack import Capsule
+
+    if isinstance(ext_tensor, Tensor):
+        if ext_tensor._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return ext_tensor.detach()
+    if not hasattr(ext_tensor, "__dlpack__"):
+        ext_tensor = Capsule(ext_tensor)
+    home = backends.for_device_type("cuda" if int(ext_tensor.__dlpack_device__()[0]) == 2 else "cpu")
+    array = home.xp.from_dlpack(ext_tensor)
+    return wrap(array, kind_of(home.dtype_of(array), Device(home.device_type)))
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A one-dimensional tensor on the memory of an object with the buffer protocol.
+
+    Args:
+        buffer: the object.
+        dtype: what its bytes are elements of.
+        count: how many elements; as many as there are by default.
+        offset: how many bytes to leave out before the first.
+        requires_grad: whether the tensor asks for a gradient.
+
+    Raises:
+        ValueError: no buffer, an empty one, or one with fewer elements, or part of one.
+        RuntimeError: the elements of the buffer do not lie one after the other.
+
+    >>> import flambeau as torch
+    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
+    """
+    from .. import backend as backends
+
+    kind = kind_of(dtype, Device("cpu"))
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    if not view.c_contiguous:
+        raise RuntimeError("could not retrieve buffer from object")
+    size = view.nbytes
+    if not size or not count:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if offset < 0 or offset >= size:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1")
+    if count < 0 and (size - offset) % dtype.itemsize:
+        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+                         f"size ({dtype.itemsize})")  # fmt: skip
+    if count > 0 and offset + count * dtype.itemsize > size:
+        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
+                         f"greater than actual buffer length ({size} bytes)")  # fmt: skip
+    if view.readonly:
+        warn_once("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write "
+                  "to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to "
+                  "protect its data or make it writable before converting it to a tensor. This type of warning will be "
+                  "suppressed for the rest of this program.")  # fmt: skip
+    home = backends.for_device_type("cpu")
+    array = home.frombuffer(buffer, kind.raw_dtype, count, offset)  # type: ignore[attr-defined]  # an optional capability
+    return _finish(wrap(home.window(array) if view.readonly else array, kind), requires_grad)

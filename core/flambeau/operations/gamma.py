@@ -1,0 +1,336 @@
+"""The gamma function's family: its logarithm, that one's derivatives, Hurwitz's zeta, and the incomplete ones.
+
+Everywhere the argument is brought to where an asymptotic series holds, by the function's own recurrence or reflection
+(Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, chapters 6 and 23).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calls.inplace import in_place
+from ..calls.op import composite, op
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .error_function import polynomial
+from .precision import chebyshev, in_double, quadrature
+
+__all__ = ["digamma", "gammainc", "gammaincc", "lgamma", "mvlgamma", "polygamma", "zeta"]
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)  # B2, B4, ...
+_LARGE = 10  # from here on the asymptotic series hold
+_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+
+# log(gamma(x)) / ((x - 1) (x - 2)) on [1, 2], as a Chebyshev series in 2x - 3.
+_LGAMMA = (
+    0.49141539302938714, -0.07611416167043585, 0.008432324965932778, -0.001079493726328608, 0.00014900748003692963,
+    -2.1512399888556784e-05, 3.1979329860862186e-06, -4.851693012139927e-07, 7.47148782116316e-08,
+    -1.1638296700170518e-08, 1.829400437118668e-09, -2.8969180607129607e-10, 4.61570140620909e-11,
+    -7.392810230497983e-12, 1.1894280008333085e-12, -1.9212068676522805e-13, 3.113975526387164e-14,
+    -5.0628432984486114e-15, 8.254150281631144e-16, -1.3490578987574844e-16, 2.209876116782623e-17,
+)  # fmt: skip
+
+
+def _stirling_correction(x: Any) -> Any:
+    """What ``(x - 1/2) log(x) - x + log(2 pi) / 2`` leaves of ``log(gamma(x))``."""
+    terms = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI, 1)]
+    return polynomial(1 / (x * x), terms[::-1]) / x
+
+
+def _lgamma_of_positive(xp: Any, x: Any) -> Any:
+    """By Stirling's series from 10 on; below, by recurrence from [1, 2], where both zeros are divided out."""
+    near, factor = xp.clip(x, 0.0, _LARGE), xp.ones_like(x)
+    for _ in range(_LARGE - 2):
+        above = near > 2
+        near = xp.where(above, near - 1, near)
+        factor = xp.where(above, factor * near, factor)
+    below = near < 1
+    factor = xp.where(below, factor / near, factor)
+    near = xp.where(below, near + 1, near)
+    small = (near - 1) * (near - 2) * chebyshev(2 * near - 3, _LGAMMA) + xp.log(factor)
+    far = xp.clip(x, _LARGE, math.inf)
+    large = (far - 0.5) * (xp.log(far) - 1) - 0.5 + _HALF_LOG_TAU + _stirling_correction(far)
+    return xp.where(x < _LARGE, small, xp.where(x == math.inf, x, large))
+
+
+@in_double
+def lgamma_forward(xp: Any, input: Any) -> Any:
+    positive = _lgamma_of_positive(xp, xp.where(input < 0, 1 - input, xp.abs(input)))
+    sine = xp.abs(xp.sin(math.pi * (input - xp.round(input))))
+    reflected = xp.where(sine == 0, math.inf, math.log(math.pi) - xp.log(xp.where(sine == 0, 1.0, sine)) - positive)
+    made = xp.where(input < 0, reflected, positive)
+    return xp.where(xp.isinf(input), math.inf, xp.where(input != input, input, made))
+
+
+@in_double
+def digamma_forward(xp: Any, input: Any) -> Any:
+    negative = input < 0
+    x, total = xp.where(negative, 1 - input, input), xp.zeros_like(input)
+    for _ in range(_LARGE):
+        below = x < _LARGE
+        total = xp.where(below, total - 1 / x, total)
+        x = xp.where(below, x + 1, x)
+    terms = [-b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
+    inverse = 1 / (x * x)
+    made = total + xp.log(x) - 0.5 / x + polynomial(inverse, terms[::-1]) * inverse
+    fraction = input - xp.round(input)
+    made = xp.where(negative, made - math.pi / xp.tan(math.pi * fraction), made)
+    made = xp.where(negative & (fraction == 0), math.nan, made)
+    return xp.where(input == 0, xp.copysign(xp.full_like(input, math.inf), -input), made)
+
+
+@in_double
+def zeta_forward(xp: Any, input: Any, other: Any) -> Any:
+    s, q = xp.broadcast_arrays(input, other)
+    whole, negative = q == xp.floor(q), q < 0
+    fraction = q - xp.floor(q)
+    folded = _hurwitz(xp, s, 1 - fraction) - _hurwitz(xp, s, xp.where(negative, 1 - q, 1.0))
+    folded = xp.where(xp.remainder(s, 2.0) == 0, folded, -folded)
+    made = xp.where(negative, folded + _hurwitz(xp, s, fraction), _hurwitz(xp, s, q))
+    made = xp.where(negative & (s != xp.floor(s)), math.nan, made)
+    made = xp.where(s == math.inf, xp.where(q > 1, 0.0, xp.where(q == 1, q, math.inf)), made)
+    made = xp.where((q <= 0) & whole, math.inf, made)
+    return xp.where((s < 1) | (s != s) | (q != q), math.nan, xp.where(s == 1, math.inf, made))
+
+
+def _hurwitz(xp: Any, s: Any, q: Any) -> Any:
+    """The sum over ``k`` of ``(q + k)**-s`` for positive ``q``, by Euler and Maclaurin's formula after ten terms."""
+    total = xp.zeros_like(s)
+    for k in range(_LARGE):
+        total = total + (q + k) ** -s
+    edge = q + _LARGE
+    power = edge**-s
+    total = total + edge ** (1 - s) / xp.where(s == 1, 2.0, s - 1) + 0.5 * power
+    factor = s / edge
+    for k, b in enumerate(_BERNOULLI, 1):
+        total = total + b / math.factorial(2 * k) * power * factor
+        factor = factor * (s + 2 * k - 1) * (s + 2 * k) / (edge * edge)
+    return total
+
+
+lgamma = op(
+    "lgamma", lambda xp, input: lgamma_forward(xp, input), promote="float", dtypes="real", inplace=True,
+    doc="""The logarithm of the absolute value of the gamma function.
+
+    >>> import flambeau as torch
+    >>> torch.lgamma(torch.tensor([0.5, 1.0, 5.0]))
+    tensor([0.5724, 0.0000, 3.1781])
+    """,
+    input=lambda F, g, input: g * F.digamma(input),
+)  # fmt: skip
+digamma = op(
+    "digamma", lambda xp, input: digamma_forward(xp, input), promote="float", dtypes="real", inplace=True,
+    doc="""The derivative of :func:`lgamma`.
+
+    >>> import flambeau as torch
+    >>> torch.digamma(torch.tensor([1.0, 0.5]))
+    tensor([-0.5772, -1.9635])
+    """,
+    input=lambda F, g, input: g * F.polygamma_of(input, 1),
+)  # fmt: skip
+zeta = op(
+    "special_zeta", lambda xp, input, other: zeta_forward(xp, input, other), promote="float", dtypes="real", public=False,
+    method=False,
+    doc="""Hurwitz's zeta function: the sum over ``k >= 0`` of ``(other + k)**-input``.
+
+    >>> import flambeau as torch
+    >>> torch.special.zeta(torch.tensor([2.0]), torch.tensor([1.0]))
+    tensor([1.6449])
+    """,
+    other=lambda F, g, input, other: g * -input * F.special_zeta(input + 1, other),
+)  # fmt: skip
+
+
+@in_double
+def _many_slopes_of_digamma(xp: Any, input: Any, n: int) -> Any:
+    factorial = math.factorial(n) if n < 171 else math.inf  # that of 171 is too large for a float
+    order = xp.asarray(n + 1.0, dtype=input.dtype)
+    return (1.0 if n % 2 else -1.0) * factorial * zeta_forward(xp, order, input)
+
+
+def _polygamma_forward(xp: Any, input: Any, /, n: int) -> Any:
+    if n == 0:
+        return digamma_forward(xp, input)
+    return _many_slopes_of_digamma(xp, input, n)
+
+
+_polygamma = op(
+    "polygamma_of", _polygamma_forward, promote="float", dtypes="real", public=False, method=False,
+    backward_name="PolygammaBackward0",
+    input=lambda F, g, input, n: g * F.polygamma_of(input, n + 1),
+)  # fmt: skip
+
+
+@composite(method=False, out=True)
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The ``n``-th derivative of :func:`digamma`.
+
+    >>> import flambeau as torch
+    >>> torch.polygamma(1, torch.tensor([1.0]))
+    tensor([1.6449])
+    """
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return _polygamma(input, n)
+
+
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The ``n``-th derivative of digamma."""
+    return polygamma(n, self)
+
+
+attach(polygamma=_polygamma_method)
+attach(polygamma_=in_place("polygamma", _polygamma_method))
+
+
+@composite(inplace=True, out=True, grad_fn="MvlgammaBackward0")
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension ``p``."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+    if input._kind.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
+    halves = input.new_tensor([-0.5 * each for each in range(p)])
+    return lgamma(input.unsqueeze(-1) + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+# --- the incomplete functions -------------------------------------------------------------------------------------
+
+
+def _density(xp: Any, a: Any, x: Any) -> Any:
+    """``x**a * exp(-x) / gamma(a)``; for a large ``a`` by its distance from the peak, where the factors would cancel."""
+    small, large = xp.clip(a, 0.0, _LARGE), xp.clip(a, _LARGE, math.inf)
+    direct = xp.exp(small * xp.log(x) - x - _lgamma_of_positive(xp, small))
+    ratio = (x - large) / large
+    log_ratio = xp.where(xp.abs(ratio) < 0.5, xp.log1p(ratio), xp.log(x) - xp.log(large))
+    around_peak = xp.exp(large * (log_ratio - ratio) - _stirling_correction(large)) * xp.sqrt(large / (2 * math.pi))
+    return xp.where(a < _LARGE, direct, around_peak)
+
+
+def _series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    """For ``x <= 1``: the sum over ``k > 0`` of ``a (-x)**k / (k! (a + k))``, and its derivative by ``a``."""
+    total, slope, term = xp.zeros_like(x), xp.zeros_like(x), xp.ones_like(x)
+    for k in range(1, 20):
+        term = term * -x / k
+        total = total + term * a / (a + k)
+        slope = slope + term * k / (a + k) ** 2
+    return total, slope
+
+
+def _log_factorial(xp: Any, a: Any) -> Any:
+    """``lgamma(1 + a)``, as accurate near 0 as it is small."""
+    near = xp.clip(a, 0.0, 1.0)
+    return xp.where(a < 1, near * (near - 1) * chebyshev(2 * near - 1, _LGAMMA), _lgamma_of_positive(xp, 1 + a))
+
+
+def _tails(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    """The mass below and above ``x``: of the two, the smaller is computed, the other is its complement."""
+    ordinary = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
+    a, x = xp.where(ordinary, a, 1.0), xp.where(ordinary, x, 1.0)
+    near = xp.minimum(x, xp.ones_like(x))
+    rest = _series(xp, a, near)[0]
+    exponent = a * xp.log(near) - _log_factorial(xp, a)
+    near_below, near_above = xp.exp(exponent) * (1 + rest), -xp.expm1(exponent) - xp.exp(exponent) * rest
+    density, scale = _density(xp, a, x), 1 / (xp.abs(a - x) + xp.sqrt(a))
+    lower, upper = xp.minimum(a, x), xp.maximum(a, x)
+    below = density * quadrature(xp, lambda y: xp.exp(-a * y - lower * xp.expm1(-y)), scale)
+    above = density * quadrature(xp, lambda y: xp.exp(a * y - upper * xp.expm1(y)), scale)
+    below, above = xp.where(x < a, below, 1 - above), xp.where(x < a, 1 - below, above)
+    return xp.where(x < 1, near_below, below), xp.where(x < 1, near_above, above)
+
+
+def _limits(xp: Any, a: Any, x: Any, made: Any, at_zero: float) -> Any:
+    """Where there is nothing to integrate: no argument, no shape, or no end."""
+    made = xp.where((x == 0) | (a == math.inf), at_zero, made)
+    made = xp.where((a == 0) | (x == math.inf), 1 - at_zero, made)
+    undefined = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | ((a == math.inf) & (x == math.inf)) | (a != a) | (x != x)
+    return xp.where(undefined, math.nan, made)
+
+
+@in_double
+def igamma_forward(xp: Any, input: Any, other: Any) -> Any:
+    a, x = xp.broadcast_arrays(input, other)
+    return _limits(xp, a, x, _tails(xp, a, x)[0], 0.0)
+
+
+@in_double
+def igammac_forward(xp: Any, input: Any, other: Any) -> Any:
+    a, x = xp.broadcast_arrays(input, other)
+    return _limits(xp, a, x, _tails(xp, a, x)[1], 1.0)
+
+
+def _incomplete_slope(F: Any, g: Any, input: Any, other: Any) -> Any:
+    return g * F.exp((input - 1) * F.log(other) - other - F.lgamma(input))
+
+
+gammainc = op(
+    "igamma", lambda xp, input, other: igamma_forward(xp, input, other), promote="arithmetic", scalars=False,
+    dtypes="floating", inplace=True,
+    doc="""The regularised lower incomplete gamma function: a gamma variable of shape ``input``'s chance to be below ``other``.
+
+    >>> import flambeau as torch
+    >>> torch.igamma(torch.tensor([1.0]), torch.tensor([1.0]))
+    tensor([0.6321])
+    """,
+    other=_incomplete_slope,
+)  # fmt: skip
+gammaincc = op(
+    "igammac", lambda xp, input, other: igammac_forward(xp, input, other), promote="arithmetic", scalars=False,
+    dtypes="floating", inplace=True,
+    doc="The regularised upper incomplete gamma function: ``1 - igamma``, accurate where that is small.",
+    other=lambda F, g, input, other: _incomplete_slope(F, -g, input, other),
+)  # fmt: skip
+
+# --- derivatives of samples by their parameters -------------------------------------------------------------------
+
+
+@in_double
+def gamma_grad_forward(xp: Any, input: Any, sample: Any) -> Any:
+    """The derivative of a gamma sample by its shape: minus that of the distribution function, over the density.
+
+    That derivative is an integral, over either tail, of the score ``log(t) - digamma(shape)``; for a small sample, a series.
+    """
+    a, x = xp.broadcast_arrays(input, sample)
+    near = xp.minimum(x, xp.ones_like(x))
+    rest, slope = _series(xp, a, near)
+    series = -near * xp.exp(near) / a * ((1 + rest) * (xp.log(near) - digamma_forward(xp, 1 + a)) + slope)
+    score = xp.log(x) - digamma_forward(xp, a)
+    scale = 1 / (xp.abs(a - x) + xp.sqrt(a))
+    lower, upper = xp.minimum(a, x), xp.maximum(a, x)
+    below = quadrature(xp, lambda y: xp.exp(-a * y - lower * xp.expm1(-y)) * (score - y), scale)
+    above = quadrature(xp, lambda y: xp.exp(a * y - upper * xp.expm1(y)) * (score + y), scale)
+    return xp.where(x < 1, series, x * xp.where(x < a, -below, above))
+
+
+op("standard_gamma_grad", lambda xp, input, sample: gamma_grad_forward(xp, input, sample), promote="float", public=False,
+   method=False, out=False)  # fmt: skip
+
+
+@in_double
+def _beta_grad(xp: Any, x: Any, a: Any, b: Any) -> Any:
+    """The derivative of a beta(a, b) sample ``x`` by ``a``, over ``1 - x``: as for gamma, in the log-odds of the sample."""
+    score = xp.log(x) - digamma_forward(xp, a) + digamma_forward(xp, a + b)
+    distance = a - (a + b) * x  # from the peak of the density of the log-odds
+    scale = 1 / (xp.abs(distance) + xp.minimum(xp.sqrt((a + b) * x * (1 - x)), xp.minimum(a, b)))
+
+    def lower(y: Any) -> Any:
+        shift = -xp.log1p(x * xp.expm1(-y))  # of log(1 - t), when the log-odds of t go down by y
+        return xp.exp(-a * y + (a + b) * shift) * (score + shift - y)
+
+    def upper(y: Any) -> Any:
+        shift = -xp.log1p((1 - x) * xp.expm1(-y))  # of log(t), when they go up
+        return xp.exp(-b * y + (a + b) * shift) * (score + shift)
+
+    return x * xp.where(distance > 0, -quadrature(xp, lower, scale), quadrature(xp, upper, scale))
+
+
+def _dirichlet_grad(xp: Any, g: Any, input: Any, sample: Any) -> Any:
+    """Each component is a beta sample; what it gains, the others lose in proportion."""
+    others = xp.sum(input, axis=-1, keepdims=True) - input
+    return _beta_grad(xp, sample, input, others) * (g - xp.sum(g * sample, axis=-1, keepdims=True))
+
+
+op("dirichlet_grad", _dirichlet_grad, promote="float", public=False, method=False, out=False)

@@ -1,0 +1,660 @@
+"""``x[index]`` and ``x[index] = value``; gathering and scattering."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+from ..calls import overriding
+from ..calls.dispatch import broadcast_shapes, wrap_scalar
+from ..calls.op import composite, op
+from ..calls.overriding import DIRECT
+from ..calls.tables import OPS
+from ..calls.transform_hooks import hooks
+from ..runtime.devices import Kind, kind_of
+from ..runtime.state import state
+from ..runtime.warning import warn_once
+from ..tape.fast_path import FAST
+from ..tape.node import shown_as
+from ..tape.tensor_class import RECORDED
+from ..tape.transforming import VMAP_WRITES_TO_ALL
+from ..tensors.tensor import Tensor, attach, wrap
+from ..values import dtypes
+from ..values.scalars import converted, overflow
+from .standard import look, put
+from .standard import nonzero as coordinates
+from .views import wrap_dim
+
+# --- basic indexing: views ----------------------------------------------------------------------------------------
+
+
+def _getitem(name: str, backward_name: str) -> Any:
+    return op(
+        name, lambda xp, input, /, index: look(xp, input, index), view=True, public=False, method=False,
+        backward_name=backward_name,
+        input=lambda F, g, input_shape, index: F.getitem_backward(g, input_shape, index),
+    )  # fmt: skip
+
+
+_selected, _sliced, _widened = (
+    _getitem("getitem_select", "SelectBackward0"),
+    _getitem("getitem_slice", "SliceBackward0"),
+    _getitem("getitem_unsqueeze", "UnsqueezeBackward0"),
+)
+_aliased = _getitem("getitem_alias", "AliasBackward0")
+
+
+def _getitem_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
+    return put(xp, xp.zeros(shape, dtype=input.dtype), index, input)
+
+
+op(
+    "getitem_backward", _getitem_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, index: F.getitem_slice(g, index),
+)  # fmt: skip
+
+
+# --- advanced indexing: copies ------------------------------------------------------------------------------------
+
+_indexed = op(
+    "index", lambda xp, input, /, index: look(xp, input, index), public=False, method=False, out=False,
+    input=lambda F, g, input_shape, index: F.index_backward(g, input_shape, index),
+)  # fmt: skip
+
+
+def _index_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:
+    size = 1
+    for each in shape:
+        size *= each
+    positions = xp.reshape(look(xp, xp.reshape(xp.arange(size), shape), index), (-1,))
+    return xp.reshape(_sum_at(xp, xp.reshape(input, (-1,)), positions, size), shape)
+
+
+def _sum_at(xp: Any, values: Any, positions: Any, size: int) -> Any:
+    """Sum values by position, without scattering: sort, then add to each what lies 1, 2, 4, ... before it at the same position.
+
+    So the additions form a tree, nothing is subtracted, and an infinity at one position is not seen at another.
+    """
+    count, given = values.shape[0], values.dtype
+    if not count:
+        return xp.zeros((size,), dtype=given)
+    if getattr(given, "itemsize", 4) == 2 and not xp.isdtype(given, "integral"):  # half precision
+        values = xp.astype(values, xp.float32)
+    order = xp.argsort(positions, stable=True)
+    places, sums = xp.take(positions, order, axis=0), xp.take(values, order, axis=0)
+    zero, step = xp.zeros((), dtype=sums.dtype), 1
+    while step < count:
+        more = xp.where(places[step:] == places[:-step], sums[:-step], zero)
+        sums = xp.concat([sums[:step], sums[step:] + more])
+        step *= 2
+    wanted = xp.arange(size, dtype=places.dtype)
+    last = xp.clip(xp.searchsorted(places, wanted, side="right") - 1, 0, None)
+    found = xp.where(xp.take(places, last, axis=0) == wanted, xp.take(sums, last, axis=0), zero)
+    return xp.astype(found, given)
+
+
+op(
+    "index_backward", _index_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, index: F.index(g, index),
+)  # fmt: skip
+
+
+def _setitem_forward(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
+    return put(xp, input, index, value)
+
+
+_set = op(
+    "setitem", _setitem_forward, public=False, method=False, out=False, backward_name="CopySlices",
+    input=lambda F, g, value_shape, index: F.setitem(g, F.zeros_of(g, ()), index),
+    value=lambda F, g, index: F.index(g, index),
+)  # fmt: skip
+
+
+_SEQUENCES = (list, tuple, range)
+
+
+def _stands_for_tuple(index: Any) -> bool:
+    """Whether this is a list of what indexes a dimension each, as NumPy once took it."""
+    if not isinstance(index, list) or len(index) >= 32:
+        return False
+    for each in index:
+        if each is None or each is Ellipsis or isinstance(each, (slice, *_SEQUENCES, Tensor)) or getattr(each, "ndim", 0) > 0:
+            warn_once("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)], not x[seq].")
+            return True
+    return False
+
+
+def _raw_index(tensor: Tensor, index: Any) -> tuple[tuple[Any, ...], bool, str]:
+    """An index as the backend takes it; whether it is an advanced one; and the view operation of a basic one."""
+    items = index if isinstance(index, tuple) else tuple(index) if _stands_for_tuple(index) else (index,)
+    raw: list[Any] = []
+    advanced, kind = False, "getitem_alias"
+    consumed = 0  # dimensions that the items so far have indexed
+    for position, each in enumerate(items):
+        if each is None:
+            raw.append(None)
+            kind = "getitem_unsqueeze"
+        elif each is Ellipsis:
+            before, consumed = consumed, max(consumed, tensor._array.ndim - sum(map(_dims_used, items[position + 1 :])))
+            if consumed > before:  # what stands for nothing must not come between two indices
+                raw.append(...)
+        elif isinstance(each, slice):
+            raw.append(_raw_slice(each))
+            consumed += 1
+            if each != slice(None) or len(items) == 1:
+                kind = "getitem_slice"
+        elif isinstance(each, bool):
+            raw.append(_mask(each, tensor))
+            advanced = True
+        elif isinstance(each, Tensor):
+            item, is_advanced, used = _tensor_item(each, tensor, consumed)
+            raw.append(item)
+            advanced, consumed = advanced or is_advanced, consumed + used
+            kind = "getitem_select"
+        elif isinstance(each, _SEQUENCES) or (hasattr(each, "__array__") and getattr(each, "ndim", 0) > 0):
+            from .creation import as_tensor
+
+            item = _as_index(each, tensor.device) if len(each) else as_tensor([], dtype=dtypes.int64, device=tensor.device)
+            raw.append(_tensor_item(item, tensor, consumed, force=True)[0])
+            advanced, consumed = True, consumed + max(1, item.ndim if item.dtype is dtypes.bool_ else 1)
+        elif hasattr(each, "__index__"):
+            raw.append(each.__index__())
+            consumed += 1
+            kind = "getitem_select"
+        else:
+            error = TypeError if isinstance(each, (str, bytes)) else IndexError
+            raise error("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                        f"indices (got {type(each).__name__})")  # fmt: skip
+    if consumed > tensor._array.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
+    if consumed == tensor._array.ndim and not advanced and not any(each is ... for each in raw):
+        raw.append(...)  # an array even where it has no dimensions
+    return tuple(raw), advanced, kind
+
+
+def _as_index(items: Any, place: Any) -> Tensor:
+    from .creation import as_tensor
+
+    try:
+        return as_tensor(items, device=place)
+    except ValueError as error:
+        if "'str'" in str(error):
+            raise TypeError("new(): invalid data type 'str'") from error
+        raise
+
+
+def _dims_used(item: Any) -> int:
+    """How many dimensions an item of an index is for."""
+    if item is None or isinstance(item, bool):
+        return 0
+    if isinstance(item, _SEQUENCES):
+        from .creation import as_tensor
+
+        item = as_tensor(item)
+    is_mask = getattr(item, "dtype", None) in (dtypes.bool_, dtypes.uint8) or str(getattr(item, "dtype", "")) == "bool"
+    return item.ndim if is_mask else 1
+
+
+def _raw_slice(each: slice) -> slice:
+    try:
+        start, stop, step = [None if bound is None else bound.__index__() for bound in (each.start, each.stop, each.step)]
+    except AttributeError as error:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from error
+    if step is not None and step <= 0:
+        raise ValueError("step must be greater than zero")
+    return slice(start, stop, step)
+
+
+def _mask(value: bool, tensor: Tensor) -> Any:
+    kind = kind_of(dtypes.bool_, tensor.device)
+    return kind.backend.asarray(value, kind.raw_dtype, index=kind.device.index or 0)
+
+
+_INDICES = frozenset({dtypes.int64, dtypes.int32, dtypes.uint8, dtypes.bool_})
+
+
+def _tensor_item(item: Tensor, tensor: Tensor, dim: int, force: bool = False) -> tuple[Any, bool, int]:
+    """A tensor in an index: the raw item, whether it is advanced, and how many dimensions it uses."""
+    category = item.dtype.category
+    if category > dtypes.INTEGER or (item.ndim and item.dtype not in _INDICES):
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if item.dtype is dtypes.uint8:
+        warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+        item = item.bool()
+    if item.dtype is dtypes.bool_:
+        given = tensor._array.shape[dim : dim + item.ndim]
+        if item._array.shape != given:
+            for offset, (wanted, size) in enumerate(zip(item._array.shape, given, strict=False)):
+                if wanted != size:
+                    raise IndexError(f"The shape of the mask {list(item.shape)} at index {offset} does not match the shape of "
+                                     f"the indexed tensor {list(tensor.shape)} at index {dim + offset}")  # fmt: skip
+            raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
+        return item.to(tensor.device)._array, True, item.ndim
+    if type(item._kind) is not Kind:  # differs along a batch
+        if not set(item._kind.levels) <= set(tensor._kind.levels):
+            raise NeedsLevels(item._kind.levels)
+        return hooks.batches.lift(item, tensor._kind.levels)._array, True, 1
+    if not item.ndim and not force:
+        return int(item.item()), False, 1
+    return item.to(tensor.device)._array, True, 1
+
+
+class NeedsLevels(RuntimeError):
+    """An index differs along a batch, but the tensor that it is for does not."""
+
+    def __init__(self, levels: Any) -> None:
+        super().__init__(VMAP_WRITES_TO_ALL)
+        self.levels = levels
+
+    def lifted(self, tensor: Tensor) -> Tensor:
+        return hooks.batches.lift(tensor, self.levels)
+
+
+def _explain_bounds(index: Any, error: Exception) -> None:
+    """Say as PyTorch does what the library says of an index, where that is all that there is to say."""
+    if isinstance(error, IndexError) and "out of bounds" in str(error):
+        words = str(error).split()
+        where = {words[i]: words[i + 1] for i in range(len(words) - 1)}
+        given, dim, size = where.get("index", "?"), where.get("axis", "0"), words[-1]
+        raise IndexError(f"index {given} is out of bounds for dimension {dim} with size {size}") from None
+    if isinstance(error, IndexError) and "broadcast" in str(error):
+        shapes = ", ".join(str(list(each.shape)) for each in index if hasattr(each, "shape"))
+        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+
+
+def _is_ordinary(index: Any) -> bool:
+    """Whether nothing in the index has a say in what is indexed; of a long list, the first items stand for all."""
+    kind = type(index)
+    return kind in DIRECT and (kind not in (tuple, list) or DIRECT.issuperset(map(type, index[:8])))
+
+
+def _getitem_method(self: Tensor, index: Any) -> Tensor:
+    if type(self) not in FAST and overriding.wanted((self,), name="__getitem__"):
+        return overriding.handle_torch_function(Tensor.__getitem__, (self,), self, index)  # type: ignore[no-any-return]  # an override may return anything
+    if not self._array.ndim and type(index) is int and index == 0:
+        return self.item()  # type: ignore[no-any-return]  # PyTorch 0.2's ``loss.data[0]``: a number
+    raw: tuple[Any, ...]
+    if type(index) is int:
+        raw, advanced, kind = (index, ...), False, "getitem_select"  # the dots: an array even where it has no dimensions
+    elif type(index) is slice and self._array.ndim:
+        raw, advanced, kind = (_raw_slice(index),), False, "getitem_slice"
+    else:
+        if not _is_ordinary(index) and overriding.may_override((index,)):
+            given = overriding.relevant((self, index))
+            return overriding.handle_torch_function(Tensor.__getitem__, given, self, index)  # type: ignore[no-any-return]  # an override may return anything
+        try:
+            raw, advanced, kind = _raw_index(self, index)
+        except NeedsLevels as need:
+            return _getitem_method(need.lifted(self), index)
+    try:
+        if not advanced:
+            return OPS[kind].function(self, raw)  # type: ignore[no-any-return]  # the table holds functions of all kinds
+        return _indexed(*_integers_first(self, raw))
+    except IndexError as error:
+        _explain_bounds(raw, error)
+        raise
+
+
+def _integers_first(tensor: Tensor, raw: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
+    """An advanced index with integers apart from its arrays as a view and the rest of the index.
+
+    For NumPy such integers are arrays too, and move the dimensions of the arrays to the front; for PyTorch they are not.
+    """
+    places = [n for n, each in enumerate(raw) if type(each) is int or hasattr(each, "dtype")]
+    integers = sum(type(raw[n]) is int for n in places)
+    if not integers or places[-1] - places[0] + 1 == len(places):
+        return tensor, raw
+    view: list[Any] = []
+    for each in raw:
+        if type(each) is int or each is ...:
+            view.append(each)
+        elif each is not None:
+            view += [slice(None)] * (each.ndim if str(getattr(each, "dtype", "")).endswith("bool") else 1)
+    view += [] if ... in view else [...]
+    return OPS["getitem_select"].function(tensor, tuple(view)), tuple(each for each in raw if type(each) is not int)
+
+
+def _setitem_method(self: Tensor, index: Any, value: Any) -> None:
+    from ..calls.inplace import assign, check_batch, check_writable, give_history, may_overlap, snapshot
+    from ..tape.grad_mode import is_grad_enabled
+
+    if type(self) not in FAST or type(value) not in DIRECT or not _is_ordinary(index):
+        given = overriding.relevant((self, index, value))
+        if overriding.wanted(given, name="__setitem__"):
+            overriding.handle_torch_function(Tensor.__setitem__, given, self, index, value)
+            return
+    raw, advanced, _ = _raw_index(self, index)
+    if advanced:
+        self, raw = _integers_first(self, raw)
+    made_by = _maker_of_write(raw, isinstance(value, Tensor))
+    check_writable(self, part=made_by == "CopySlices")
+    kind = self._kind
+    if not isinstance(value, Tensor):
+        from .creation import tensor as make
+
+        try:
+            value = make(value, dtype=kind.dtype, device=kind.device)
+        except TypeError:
+            if isinstance(value, complex):
+                converted(value, kind.dtype)  # raises
+            raise
+    elif value._kind is not kind or type(kind) is not Kind:
+        check_batch(kind, value._kind)
+        value = value._kind.settle(value).to(kind.device, kind.dtype)
+        value = value if type(kind) is Kind else hooks.batches.lift(value, kind.levels)
+    value = _fitting(kind, value, self._array, raw)
+    if not advanced and self._view is not None and may_overlap(self):
+        self[index].copy_(value)  # of the rest of it, some may change as well
+        return
+    before = snapshot(self)
+    if state.forward_levels:
+        assign(self, OPS["setitem"].function(before, value, raw))
+        return
+    storage = self._storage or self._own_storage()
+    try:
+        if kind.backend.mutable:
+            kind.F.setitem_in_place(self._array, value._array, raw)
+        else:
+            storage.replace(self, kind.F.setitem(self._array, value._array, raw))
+    except (IndexError, ValueError) as error:
+        _explain_write(self, raw, value, error)
+    storage.version += 1
+    if is_grad_enabled() and (self._requires_grad or value._requires_grad):
+        recorded = OPS["setitem"].record(self._array, kind.settled, before, value, raw)
+        give_history(self, shown_as(recorded, made_by), storage)
+
+
+def _maker_of_write(index: tuple[Any, ...], is_tensor: bool) -> str:
+    """The node that PyTorch has for an assignment: one for the whole tensor, for places in it, or for a view of it."""
+    chosen = [each for each in index if each is not Ellipsis and not (isinstance(each, slice) and each == slice(None))]
+    if not chosen:
+        return "CopyBackwards" if is_tensor else "FillBackward3"
+    return "IndexPutBackward0" if all(getattr(each, "ndim", 0) for each in chosen) else "CopySlices"
+
+
+def _fitting(kind: Any, value: Tensor, target: Any, index: Any) -> Tensor:
+    """Drop leading dimensions of length 1 that the indexed place does not have, as PyTorch does."""
+    shape = value._array.shape
+    if not shape or shape[0] != 1:
+        return value
+    ndim, extra = kind.F.index(target, index).ndim, 0
+    while len(shape) - extra > ndim and shape[extra] == 1:
+        extra += 1
+    return value.reshape(shape[extra:]) if extra else value
+
+
+def _explain_write(tensor: Tensor, index: Any, value: Tensor, error: Exception) -> NoReturn:
+    _explain_bounds(index, error)
+    if isinstance(error, IndexError):
+        raise error
+    if "read-only" in str(error):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.") from error  # fmt: skip
+    place = list(tensor._kind.F.index(tensor._array, index).shape)
+    raise RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
+                       f"shape {place}") from error  # fmt: skip
+
+
+def _setitem_in_place(xp: Any, input: Any, value: Any, /, index: Any) -> Any:
+    input[index] = value
+    return input
+
+
+op("setitem_in_place", _setitem_in_place, public=False, method=False, out=False)
+attach(__getitem__=_getitem_method, __setitem__=_setitem_method)
+
+
+def _delitem(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+attach(__delitem__=_delitem)
+
+
+@composite(public=False)
+def index(input: Tensor, positions: Any, dims: Any) -> Tensor:
+    """The tensor indexed at the dimensions ``positions`` alone: by an int, a slice, a tensor, a list or None each.
+
+    Dimensions in a tuple of their own are indexed together, as if they were flattened into one.
+
+    Raises:
+        IndexError: there is no such dimension, or an index is out of bounds.
+        TypeError: a position is no int, or there are not as many indices as positions.
+
+    >>> import flambeau as torch
+    >>> x = torch.arange(6).reshape(2, 3)
+    >>> x.index(1, 2), x.index((0, 1), (1, torch.tensor([0, 2]))), x.index(((0, 1),), (4,))
+    (tensor([2, 5]), tensor([3, 5]), tensor(4))
+    """
+    paired = isinstance(positions, (tuple, list)) and isinstance(dims, (tuple, list))
+    places, wanted = (list(positions), list(dims)) if paired else ([positions], [dims])
+    if len(places) != len(wanted):
+        raise TypeError(f"dims ({len(places)}) and indices ({len(wanted)}) must have the same length")
+    groups = [_dims_of_position(each, input.ndim) for each in places]
+    grouped = {dim for group in groups for dim in group}
+    firsts = {group[0]: (group, item) for group, item in zip(groups, wanted, strict=True)}
+    order: list[int] = []
+    shape, items = [], []
+    for dim, length in enumerate(input.shape):
+        if dim in grouped and dim not in firsts:
+            continue
+        group, item = firsts.get(dim, ((dim,), slice(None)))
+        order += group
+        shape.append(math.prod(input.shape[each] for each in group) if len(group) > 1 else length)
+        items.append(item)
+    flat = input.permute(order).reshape(shape) if len(shape) < input.ndim else input
+    return flat[tuple(items)]
+
+
+def _dims_of_position(position: Any, ndim: int) -> tuple[int, ...]:
+    for each in position if isinstance(position, (tuple, list)) else (position,):
+        if not hasattr(each, "__index__"):
+            raise TypeError(f"expected a dimension specifyer but found {each!r}")
+    return tuple(wrap_dim(each, ndim) for each in (position if isinstance(position, (tuple, list)) else (position,)))
+
+
+RECORDED.index = _indexed  # what derivative rules call, with the record's arguments
+
+
+# --- by index along a dimension -----------------------------------------------------------------------------------
+
+
+def _check_index_dtype(name: str, index: Tensor) -> None:
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {index.dtype.legacy_name}")
+
+
+@composite(out=True, grad_fn="IndexSelectBackward0")
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of ``dim`` at the positions in ``index`` (1-d); a copy."""
+    dim = wrap_dim(dim, input.ndim)
+    _check_index_dtype("index_select", index)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    bad = out_of_range(input, dim, index)
+    if bad is not None:
+        raise (RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={input.shape[1]}") if dim == 1 else
+               IndexError("index out of range in self"))  # fmt: skip
+    if not input.ndim:
+        if index.numel() != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
+        return input.clone()
+    return input[(slice(None),) * dim + (index.reshape(-1),)]
+
+
+def out_of_range(input: Tensor, dim: int, index: Tensor) -> int | None:
+    """An index that is no place in the dimension, if there is one.  Negative ones are none."""
+    if not index.numel():
+        return None
+    smallest, largest = index._kind.backend.extremes(index._array)
+    if smallest < 0:
+        return int(smallest)
+    return int(largest) if largest >= (input.shape[dim] if input.ndim else 1) else None
+
+
+def _take_along(xp: Any, input: Any, index: Any, /, dim: int) -> Any:
+    shape = [i if each == dim else max(i, 1) for each, i in enumerate(index.shape)]
+    cropped = look(xp, input, tuple(slice(None) if each == dim else slice(0, length) for each, length in enumerate(shape)))
+    return xp.take_along_axis(cropped, index, axis=dim)
+
+
+def _full_index(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
+    """The index arrays of every element that ``gather`` along ``dim`` reads."""
+    made = []
+    for each in range(index.ndim):
+        if each == dim:
+            made.append(index)
+        else:
+            shape = [1] * index.ndim
+            shape[each] = index.shape[each]
+            made.append(xp.broadcast_to(xp.reshape(xp.arange(index.shape[each]), tuple(shape)), index.shape))
+    return tuple(made)
+
+
+_gather = op(
+    "gather_along", _take_along, keeps_dtype=("index",), public=False, method=False, backward_name="GatherBackward0",
+    input=lambda F, g, index, input_shape, dim: F.scatter_add_along(F.zeros_of(g, input_shape), g, index, dim),
+)  # fmt: skip
+
+
+@composite(out=True)
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and so on.
+
+    Raises:
+        RuntimeError: an index out of bounds, or a shape of ``index`` larger than ``input``'s elsewhere than in ``dim``.
+
+    >>> import flambeau as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
+    """
+    dim = wrap_dim(dim, input.ndim)
+    if not index.numel():
+        return input.reshape(-1)[:0].reshape(index.shape)
+    _check_index_dtype("gather", index)
+    if input.ndim < 2 and index.ndim < 2 and not (input.ndim and index.ndim):
+        return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.shape)
+    _check_gather("gather", input, dim, index)
+    return _gather(input, index, dim)
+
+
+def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    if index.ndim != input.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for each in range(input.ndim):
+        if each != dim and index.shape[each] > input.shape[each]:
+            raise RuntimeError(f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger "
+                               f"than self {list(input.shape)} apart from dimension {dim}")  # fmt: skip
+    bad = out_of_range(input, dim, index)
+    if bad is not None:
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim]}")
+
+
+def _scatter_add_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
+    where = _full_index(xp, index, dim)
+    source = src[tuple(slice(0, each) for each in index.shape)]
+    return input + _scattered(xp, source, where, input.shape)
+
+
+def _scattered(xp: Any, values: Any, where: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    positions, size = xp.zeros_like(where[0]), 1
+    for each, length in zip(reversed(where), reversed(shape), strict=True):
+        positions = positions + each * size
+        size *= length
+    return xp.reshape(_sum_at(xp, xp.reshape(values, (-1,)), xp.reshape(positions, (-1,)), size), shape)
+
+
+_scatter_add = op(
+    "scatter_add_along", _scatter_add_forward, keeps_dtype=("index",), promote="match", public=False, method=False,
+    backward_name="ScatterAddBackward0",
+    input=lambda F, g: g,
+    src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
+)  # fmt: skip
+
+
+def pad_to_forward(xp: Any, input: Any, /, shape: Any) -> Any:
+    if tuple(input.shape) == tuple(shape):
+        return input
+    return put(xp, xp.zeros(shape, dtype=input.dtype), tuple(slice(0, each) for each in input.shape), input)
+
+
+op("pad_to", pad_to_forward, public=False, method=False, out=False,
+   input=lambda F, g, input_shape: F.getitem_slice(g, tuple(slice(0, each) for each in input_shape)))  # fmt: skip
+
+
+def lined_up(input: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Numbers as vectors, beside a vector."""
+    return tuple(each.reshape(1) if input.ndim == 1 and not each.ndim else each for each in others)
+
+
+@composite(inplace=True, out=True)
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``input`` with ``src[i][j]`` added at ``[index[i][j]][j]`` for ``dim=0``, and so on."""
+    dim = wrap_dim(dim, input.ndim)
+    if input.dtype is not src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    _check_index_dtype("scatter", index)
+    if not input.ndim:
+        return scatter_add(input.reshape(1), 0, index.reshape(-1), src.reshape(-1)).reshape(())
+    index, src = lined_up(input, index, src)
+    if src.ndim != index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    _check_gather("scatter_add", input, dim, index)
+    return _scatter_add(input, src, index, dim)
+
+
+_masked_fill = op(
+    "masked_fill", lambda xp, input, mask, value: xp.where(mask, value, input), keeps_dtype=("mask",), promote="match",
+    public=False, method=False, out=False, check=lambda input, mask, value: broadcast_shapes(mask.shape, input.shape),
+    input=lambda F, g, mask: F.masked(g, ~mask),
+    value=lambda F, g, mask: F.sum(F.masked(g, mask)),
+)  # fmt: skip
+
+
+@composite(inplace=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """``input`` with ``value`` (a number or 0-d tensor) where ``mask`` holds."""
+    if mask.dtype is dtypes.uint8:
+        mask = mask.bool()
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                               "dimension(s).")
+        if not dtypes.can_cast(value.dtype, input.dtype):
+            raise overflow(input.dtype)
+        value = value.to(input.dtype)
+    else:
+        value = wrap_scalar(converted(value, input.dtype), input._kind)
+    return _masked_fill(input, mask, value)
+
+
+@composite(out=True, grad_fn="MaskedSelectBackward0")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where ``mask`` holds, in one dimension."""
+    from .views import broadcast_tensors
+
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    input, mask = broadcast_tensors(input, mask)
+    return input[mask]
+
+
+@composite(out=True)
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the nonzero elements: a row each, or, ``as_tuple``, an index tensor per dimension."""
+    kind = kind_of(dtypes.int64, input.device)
+    with kind.backend.guard(kind.device.index or 0):
+        found = coordinates(input._kind.backend.xp, input._array) if input.ndim else ()
+        indices = [wrap(kind.backend.astype(each, kind.raw_dtype), kind) for each in found]
+    if as_tuple:
+        return tuple(indices) if input.ndim else (wrap(kind.backend.xp.zeros(int(bool(input)), dtype=kind.raw_dtype), kind),)
+    from .joining import stack
+
+    if not input.ndim:
+        from .creation import empty
+
+        return empty((int(bool(input)), 0), dtype=dtypes.int64, device=input.device)
+    return stack(indices).t()

@@ -1,0 +1,236 @@
+"""Several tensors made one, and one repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls.arguments import Dims
+from ..calls.dispatch import result_dtype, whole_numbers
+from ..calls.node_names import gathered
+from ..calls.op import composite, op
+from ..calls.operands import are_of_one_kind
+from ..calls.transform_hooks import one_by_one
+from ..tensors.memory_format import contiguous_format
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .views import as_shape, reshaped_copy, sizes_given, wrap_dim
+
+
+def _pieces(F: Any, g: Any, tensors_shape: Sequence[Any], dim: int) -> list[Any]:
+    """The gradient, cut at the seams."""
+    parts, start = [], 0
+    before: tuple[Any, ...] = (slice(None),) * dim
+    for shape in tensors_shape:
+        parts.append(F.getitem_slice(g, (*before, slice(start, start + shape[dim]))))
+        start += shape[dim]
+    return parts
+
+
+_cat = op("cat", lambda xp, *tensors, dim=0: xp.concat(tensors, axis=dim), public=False, method=False, tensors=_pieces)
+_stack = op(
+    "stack", lambda xp, *tensors, dim=0: xp.stack(tensors, axis=dim), public=False, method=False,
+    tensors=lambda F, g, dim, tensors_shape: [
+        F.getitem_select(g, (*((slice(None),) * dim), index)) for index in range(len(tensors_shape))],
+)  # fmt: skip
+
+
+def _sequence(name: str, tensors: Any, empty: Exception) -> list[Any]:
+    if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
+        given = type(tensors).__name__
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
+    for position, each in enumerate(tensors):
+        if type(each) is not Tensor and not isinstance(each, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(each).__name__}")
+    if not tensors:
+        raise empty
+    return list(tensors)
+
+
+def _check_sizes(shapes: Sequence[tuple[int, ...]], dim: int) -> None:
+    """Refuse tensors that cannot be joined along ``dim``."""
+    first = shapes[0]
+    before, after = first[:dim], first[dim + 1 :]
+    for position, shape in enumerate(shapes):
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        if shape[:dim] == before and shape[dim + 1 :] == after:
+            continue
+        for axis, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if a != b and axis != dim:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} "
+                                   f"for tensor number {position} in the list.")  # fmt: skip
+
+
+@composite(method=False, out=True, aliases=("concat", "concatenate"))
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors along an existing dimension; their dtypes are promoted.
+
+    Raises:
+        RuntimeError: sizes differ in another dimension than ``dim``.
+
+    >>> import flambeau as torch
+    >>> torch.cat([torch.zeros(1, 2), torch.ones(1, 2)])
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    if are_of_one_kind(tensors):
+        try:
+            return _cat(tensors, dim=wrap_dim(dim, tensors[0]._array.ndim))
+        except Exception:  # of whatever type the library raises
+            pass  # PyTorch takes them all the same, or refuses them in its own words
+    given = _sequence("cat", tensors, ValueError("torch.cat(): expected a non-empty list of Tensors"))
+    shapes = [each._array.shape for each in given]
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+    if (0,) in shapes:  # PyTorch lets empty 1-d tensors join anything
+        dtype = result_dtype(given)
+        given = [each for each in given if each._array.shape != (0,)] or given[:1]
+        given[0], shapes = given[0].to(dtype), [each._array.shape for each in given]
+    dim = wrap_dim(dim, len(shapes[0]))
+    _check_sizes(shapes, dim)
+    return _cat(given, dim=dim)
+
+
+@composite(method=False, out=True)
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors of one shape along a new dimension.
+
+    >>> import flambeau as torch
+    >>> torch.stack([torch.zeros(2), torch.ones(2)], dim=1)
+    tensor([[0., 1.],
+            [0., 1.]])
+    """
+    given = _sequence("stack", tensors, RuntimeError("stack expects a non-empty TensorList"))
+    first = given[0]._array.shape
+    for position, each in enumerate(given):
+        if each._array.shape != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at entry 0 and "
+                               f"{list(each.shape)} at entry {position}")  # fmt: skip
+    return _stack(given, dim=wrap_dim(dim, given[0].ndim + 1))
+
+
+def _repeat_method(self: Tensor, repeats: Any, *rest: Any) -> Tensor:
+    """The tensor laid out ``repeats`` times along each dimension (more of them than dimensions: new ones in front)."""
+    repeats = sizes_given(repeats, rest)
+    extra = len(repeats) - self.ndim
+    if extra < 0:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if min(repeats, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension: it is to be repeated {list(repeats)} times")
+    shape = (1,) * extra + self._array.shape
+    spread = [length for pair in zip(repeats, shape, strict=True) for length in pair]
+    tall = self.reshape([length for each in shape for length in (1, each)])
+    wide = tall.expand(spread).clone(memory_format=contiguous_format)
+    made = reshaped_copy(wide, tuple(r * n for r, n in zip(repeats, shape, strict=True)))  # it has this memory to itself
+    return gathered(made, "RepeatBackward0", (self,))
+
+
+attach(repeat=_repeat_method)
+
+
+@composite(method=False)
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """The tensor repeated ``dims`` times; fewer dims than dimensions count from the last."""
+    dims = as_shape((dims,))
+    return _repeat_method(input, (1,) * (input.ndim - len(dims)) + dims)
+
+
+def _tile_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
+    return tile(self, sizes_given(dims, rest))
+
+
+attach(tile=_tile_method)
+
+_flip = op(
+    "flip", lambda xp, input, /, dims: xp.flip(input, axis=dims), public=False, method=False, out=False,
+    input=lambda F, g, dims: F.flip(g, dims),
+)  # fmt: skip
+
+
+@composite(method=False)
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """The elements in reverse order along ``dims``; a copy."""
+    return _flip_method(input, dims)
+
+
+def _flip_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
+    given = tuple(wrap_dim(each, self.ndim) for each in sizes_given(dims, rest))
+    if len(set(given)) != len(given):
+        raise RuntimeError(f"dim {given[0]} appears multiple times in the list of dims")
+    return gathered(_flip(self, given).clone() if given and self.ndim else self.clone(), "FlipBackward0", (self,))
+
+
+attach(flip=_flip_method)
+
+_roll = op(
+    "roll", lambda xp, input, /, shifts, dims: xp.roll(input, shifts, axis=dims), public=False, method=False, out=False,
+    input=lambda F, g, shifts, dims: F.roll(g, tuple(-each for each in shifts), dims),
+)  # fmt: skip
+
+
+@composite(grad_fn="RollBackward0")
+def roll(input: Tensor, shifts: Dims, dims: Dims | None = ()) -> Tensor:
+    """The elements moved on by ``shifts`` along ``dims``, round the end; without ``dims``, as if flattened."""
+    shifts = whole_numbers("shifts", shifts)
+    dims = () if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
+    if not dims:
+        if len(shifts) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
+        return roll(input.reshape(-1), shifts, (0,)).reshape(input.shape)
+    if len(dims) != len(shifts):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if 0 in input._array.shape:
+        whole_numbers("dims", dims)
+        return input.clone()
+    return _roll(input, tuple(shifts), tuple(wrap_dim(each, input.ndim) for each in dims))
+
+
+@composite
+def repeat_interleave(
+    input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each slice of ``dim`` (each element, without one) repeated, all equally often or as ``repeats`` lists."""
+    from .creation import arange
+
+    alone = input is None or repeats is None  # the repeats, without what they are of: the positions are repeated
+    repeats = input if repeats is None else repeats
+    if alone and isinstance(repeats, Tensor):
+        if repeats.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        input, dim = arange(len(repeats), device=repeats.device), 0
+    if not isinstance(repeats, Tensor) and type(repeats) is not int:
+        raise TypeError(f"repeat_interleave(): argument 'repeats' must be Tensor or int, not {type(repeats).__name__}")
+    if not isinstance(input, Tensor):
+        raise TypeError(f"repeat_interleave(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if isinstance(repeats, Tensor) and repeats.dtype not in (dtypes.int64, dtypes.int32):
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.legacy_name}'")
+    if isinstance(repeats, Tensor) and repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    dim = wrap_dim(dim, input.ndim)
+    return input.index_select(dim, _repeated(repeats, input.shape[dim], dim, output_size, input.device))  # type: ignore[no-any-return]  # ``input`` is Any
+
+
+@one_by_one
+def _repeated(repeats: Any, length: int, dim: int, output_size: int | None, place: Any) -> Tensor:
+    """Each position as often as ``repeats`` says."""
+    from .creation import tensor
+
+    counts = repeats.tolist() if isinstance(repeats, Tensor) else repeats
+    counts = counts if isinstance(counts, list) else [counts]
+    counts = counts * length if len(counts) == 1 else counts
+    if len(counts) != length:
+        raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
+                           f"{len(counts)} and input.size({dim}) = {length}")  # fmt: skip
+    if counts and min(counts) < 0:
+        raise RuntimeError("repeats can not be negative")
+    where = [position for position, count in enumerate(counts) for _ in range(count)]
+    if output_size is not None and output_size != len(where):
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {len(where)} but got {output_size}")
+    return tensor(where, dtype=dtypes.int64, device=repeats.device if isinstance(repeats, Tensor) else place)
+
+

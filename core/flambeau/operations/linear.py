@@ -1,0 +1,152 @@
+"""Linear and bilinear maps."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ..calls import overriding
+from ..calls.node_names import become, step
+from ..calls.op import composite, op
+from ..calls.outputs import check
+from ..calls.wrappers import write_result
+from ..tape.engine import kind_of_edge, shape_of
+from ..tape.node import Node, shown_as
+from ..tensors.tensor import Tensor
+from .matrix import matmul
+from .views import t
+
+__all__ = ["bilinear", "linear"]
+
+
+def _rows(F: Any, array: Any) -> Any:
+    """All but the last dimension made one."""
+    shape = array.shape
+    return array if len(shape) == 2 else F.reshape(array, (prod(shape[:-1]), shape[-1]))
+
+
+def _input_gradient(F: Any, g: Any, weight: Any, input_shape: Any) -> Any:
+    return F.reshape(F.mm(_rows(F, g), F.conj(weight)), input_shape)
+
+
+def _unfold(node: Any) -> None:
+    """Into the product with the transposed weight and, where the input is no matrix, what makes it one and undoes that."""
+    bias, input, weight = node.edges
+    given, rows = node.input_shape, prod(node.input_shape[:-1])
+    columns = None if weight is None else _step_of(node, "TBackward0", 1, weight, shape_of(weight)[::-1], lambda F, g: F.t(g))
+    flat = input
+    if input is not None and len(given) != 2:
+        shape = rows, given[-1]
+        flat = _step_of(node, "ViewBackward0", 2, input, shape, lambda F, g: F.reshape(g, given))
+    edges = bias, flat, columns
+    if len(given) == 2:
+        become(node, "AddmmBackward0", edges, _product_rule)
+        return
+    shape = rows, node.shape[-1]
+    made = step(node, "AddmmBackward0", 0.5, edges, node.kind, shape, _product_rule, takes_saved=True)
+    become(node, "ViewBackward0", (made,), lambda node, F, g, unpack: (F.reshape(g, shape),))
+
+
+def _product_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+    _, flat, columns = node.edges
+    for_input = None if flat is None else F.mm(g, F.conj(unpack(node.weight, node)))
+    for_weight = None if columns is None else F.t(F.mm(F.t(g), F.conj(_rows(F, unpack(node.input, node)))))
+    return g, for_input, for_weight
+
+
+def _step_of(node: Node, name: str, position: float, edge: Any, shape: tuple[int, ...], function: Any) -> Node:
+    """A step that only brings the gradient into another shape."""
+    return step(node, name, position, (edge,), kind_of_edge(edge), shape, lambda node, F, g, unpack: (function(F, g),))
+
+
+_linear = op(
+    "linear", lambda xp, bias, input, weight: xp.matmul(input, xp.matrix_transpose(weight)) + bias,
+    promote="accumulate", dtypes="numbers", public=False, method=False, out=False, backward_name="AddmmBackward0",
+    decompose=_unfold,
+    bias=lambda F, g, bias_shape: F.sum(_rows(F, g), (0,)) if len(bias_shape) == 1 else g,
+    input=lambda F, g, weight, input_shape: (
+        F.mm(g, F.conj(weight)) if len(input_shape) == 2 else _input_gradient(F, g, weight, input_shape)),
+    weight=lambda F, g, input: (
+        F.mm(F.t(g), F.conj(input)) if len(g.shape) == 2 else F.mm(F.t(_rows(F, g)), F.conj(_rows(F, input)))),
+)  # fmt: skip
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``.
+
+    Shapes: input ``(*, in_features)``, weight ``(out_features, in_features)`` or ``(in_features,)``, bias
+    ``(out_features,)`` or ``()``; the result ``(*, out_features)`` or ``(*,)``.
+
+    Raises:
+        RuntimeError: the sizes do not fit, or the dtypes differ.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2), torch.zeros(3))
+    tensor([[2., 2., 2.]])
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linear(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if out is not None:
+        check("linear", out, (input, weight, bias))
+        return write_result("linear", linear(input, weight, bias), out)  # type: ignore[no-any-return]  # ``out`` itself
+    if bias is None:
+        return matmul(input, t(weight))
+    shape = weight._array.shape
+    if len(shape) != 2 or input._array.shape[-1:] != shape[1:]:
+        _explain_shapes(input, weight)
+    if not input._kind is weight._kind is bias._kind:
+        _check_dtypes(input, weight, bias)
+    made = _linear(bias, input, weight)
+    return made if input._array.ndim == 2 else shown_as(made, "ViewBackward0")
+
+
+def _explain_shapes(input: Tensor, weight: Tensor) -> None:
+    if weight.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    if weight.ndim < 2:
+        raise RuntimeError(f"mat2 must be a matrix, got {weight.ndim}-D tensor")
+    given = input.shape
+    raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({prod(given[:-1])}x{given[-1] if given else 1} and "
+                       f"{weight.shape[1]}x{weight.shape[0]})")  # fmt: skip
+
+
+def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor) -> None:
+    """Refuse mixed dtypes, unless a mode is about to cast them."""
+    if overriding.wanted((input, weight, bias)):
+        return
+    for name, one, other in (("mat1", input, weight), ("self", bias, input)):
+        if one.dtype is not other.dtype:
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {one.dtype.legacy_name} and "
+                               f"{other.dtype.legacy_name}")  # fmt: skip
+
+
+@composite(method=False)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``out[..., k] = input1 @ weight[k] @ input2 + bias[k]``.
+
+    Shapes: input1 ``(*, m)``, input2 ``(*, n)``, weight ``(k, m, n)``, bias ``(k,)``; the result ``(*, k)``.
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+    """
+    _check_bilinear(input1, input2, weight, bias)
+    if bias is not None and bias.dtype is not weight.dtype:
+        raise RuntimeError(f"bilinear(): weight is {weight.dtype.legacy_name}, but bias is {bias.dtype.legacy_name}")
+    features, left, right = weight.shape
+    mapped = input1.reshape(-1, left) @ weight.permute(1, 0, 2).reshape(left, -1)
+    made = (mapped.reshape(-1, features, right) @ input2.reshape(-1, right, 1)).reshape(*input1.shape[:-1], features)
+    return made if bias is None else made + bias
+
+
+def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for dim, (one, other) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if one != other:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {dim}: got {one} and {other}")
+    sizes = [("input1", input1.shape[-1], weight.shape[1]), ("input2", input2.shape[-1], weight.shape[2])]
+    if bias is not None:
+        sizes.append(("bias", bias.shape[0], weight.shape[0]))
+    for name, given, expected in sizes:
+        if given != expected:
+            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {given} but expected {expected}")

@@ -1,0 +1,655 @@
+"""Linear algebra in the ``torch`` namespace: what ``torch.linalg`` has by older names, and products of tensors.
+
+The routines themselves are in ``flambeau.linalg``, which is imported when one of them is first called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls.dispatch import require_dtype, require_tensors
+from ..calls.named_results import make
+from ..calls.op import composite, op
+from ..runtime.warning import warn_once
+from ..tensors.memory_format import contiguous_format
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .matrix import _mm
+from .reductions import _vector_norm
+
+__all__: list[str] = []
+
+_SLogDet, _QR, _SVD = make("slogdet", ("sign", "logabsdet")), make("qr", ("Q", "R")), make("svd", ("U", "S", "V"))
+_LUUnpack, _LUWithInfo = make("lu_unpack", ("P", "L", "U")), make("_lu_with_info", ("LU", "pivots", "info"))
+_TriangularSolve = make("triangular_solve", ("solution", "cloned_coefficient"))
+
+
+def _deprecate(call: str, instead: str) -> None:
+    name, _, of = call.partition("(")
+    warn_once(f"torch.{name} is deprecated in favor of torch.linalg.{instead.partition('(')[0]} and will be removed in a future "
+              f"PyTorch release.\ntorch.{name}({of}\nshould be replaced with\ntorch.linalg.{instead}")  # fmt: skip
+
+
+# --- products of tensors ------------------------------------------------------------------------------------------
+
+
+def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if not isinstance(dims, (int, tuple, list)):
+        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+                           f"lists, but got dims={dims}")  # fmt: skip
+    if isinstance(dims, int) or (isinstance(dims, (list, tuple)) and len(dims) == 1 and isinstance(dims[0], int)):
+        count = dims if isinstance(dims, int) else dims[0]
+        if count < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={count}")
+        if count > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={count}")
+        return list(range(a.ndim - count, a.ndim)), list(range(count))
+    first, second = ([each] if isinstance(each, int) else list(each) for each in dims)
+    if len(first) != len(second):
+        raise RuntimeError("both dimension lists should have same length")
+    from .views import wrap_dim
+
+    return [wrap_dim(each, a.ndim) for each in first], [wrap_dim(each, b.ndim) for each in second]
+
+
+@composite(method=False, out=True)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The product of ``a`` and ``b`` summed over pairs of dimensions.
+
+    ``dims`` is how many (the last of ``a`` with the first of ``b``), or a list of them for each.
+
+    >>> import flambeau as torch
+    >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
+    torch.Size([2, 5])
+    """
+    first, second = _contracted_dims(a, b, dims)
+    for i, j in zip(first, second, strict=True):
+        n, m = a.shape[i], b.shape[j]
+        if n != m and 1 not in (n, m):
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} "
+                               f"in dim {j}")
+        if n != m and n == 1:
+            b = b.sum(j, True, dtype=b.dtype)
+        elif n != m:
+            a = a.sum(i, True, dtype=a.dtype)
+    rows = [each for each in range(a.ndim) if each not in first]
+    columns = [each for each in range(b.ndim) if each not in second]
+    shape = [a.shape[each] for each in rows] + [b.shape[each] for each in columns]
+    inner = math.prod(a.shape[each] for each in first)
+    left = a.permute(rows + first).reshape(math.prod(shape[: len(rows)]), inner)
+    right = b.permute(second + columns).reshape(inner, math.prod(shape[len(rows) :]))
+    if math.prod(shape) == 1:
+        made = left.reshape(inner).dot(right.reshape(inner))  # the method, which modes that want to see it are offered
+    else:
+        made = _mm(left, right)
+    return made.reshape(shape)
+
+
+@composite(out=True)
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The sums of products over the last dimensions of both; a product where one has no dimension."""
+    require_tensors("inner", input=input, other=other)
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
+                           f"{list(other.shape)}")  # fmt: skip
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@composite(out=True)
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Kronecker's product: every element of ``input`` times the whole of ``other``.
+
+    >>> import flambeau as torch
+    >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
+    ndim = max(input.ndim, other.ndim)
+    a, b = ((1,) * (ndim - each.ndim) + tuple(each.shape) for each in (input, other))
+    left = input.reshape([n for size in a for n in (size, 1)])
+    right = other.reshape([n for size in b for n in (1, size)])
+    return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
+
+
+@composite(method=False, out=True)
+def chain_matmul(*matrices: Any) -> Tensor:
+    """The product of matrices in the cheapest order: :func:`torch.linalg.multi_dot`."""
+    from ..linalg import multi_dot
+
+    _deprecate("chain_matmul(*matrices)", "multi_dot(matrices)")
+    given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
+    for index, each in enumerate(given):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"expected Tensor as element {index} in argument 0, but got {type(each).__name__}")
+    for each in given:
+        if each.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {each.ndim}, expected 2 instead.")
+    return given[0] if len(given) == 1 else multi_dot(given)
+
+
+@composite(out=True)
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross product of vectors of length 3 along ``dim``: without one, the first dimension of that size of ``input``.
+
+    Raises:
+        RuntimeError: ``input`` has no dimension of that size, or ``other`` a different size there.
+
+    >>> import flambeau as torch
+    >>> torch.cross(torch.tensor([1.0, 0, 0]), torch.tensor([0.0, 1, 0]), dim=0)
+    tensor([0., 0., 1.])
+    """
+    from ..linalg import cross as product
+
+    if dim is None:
+        warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+                  "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a "
+                  "future release.")  # fmt: skip
+        if 3 not in input.shape:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = input.shape.index(3)
+    return product(input, other, dim=dim)
+
+
+# --- distances ----------------------------------------------------------------------------------------------------
+
+
+def _euclidean_forward(xp: Any, x1: Any, x2: Any) -> Any:
+    """By one product of matrices, which loses digits where points nearly coincide."""
+    squares = xp.sum(x1 * x1, axis=-1, keepdims=True) + xp.matrix_transpose(xp.sum(x2 * x2, axis=-1, keepdims=True))
+    return xp.sqrt(xp.clip(squares - 2 * xp.matmul(x1, xp.matrix_transpose(x2)), 0, None))
+
+
+def _euclidean_grad(F: Any, g: Any, x1: Any, x2: Any, out: Any) -> Any:
+    same = out == 0
+    ratio = F.masked(g / (out + F.masked(F.ones_of(out), same)), ~same)
+    turned = F.mH_(ratio)
+    last = len(g.shape) - 1
+    return x1 * F.sum(ratio, (last,), True) - F.mm(ratio, x2), x2 * F.sum(turned, (last,), True) - F.mm(turned, x1)
+
+
+_euclidean = op(
+    "euclidean_dist", _euclidean_forward, promote="match", public=False, method=False, out=False, vjp=_euclidean_grad,
+)  # fmt: skip
+_COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+_FEW = 25  # up to this many points, differences are taken one by one
+
+
+def _check_points(x1: Tensor, x2: Tensor, p: float, compute_mode: Any) -> None:
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    for name, each in (("X1", x1), ("X2", x2)):
+        if each.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D")
+        if not each.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {each.dtype.legacy_name}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.legacy_name} but found {x2.dtype.legacy_name}")
+    if x1.dtype in dtypes.HALF:
+        raise NotImplementedError(f"\"cdist\" not implemented for '{x1.dtype.legacy_name}'")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+
+
+@composite(method=False, grad_fn="CdistBackward0")
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """The p-norm distances between all rows of ``x1`` and all of ``x2``.
+
+    Shapes: x1 ``(*, n, d)``, x2 ``(*, m, d)``; the result ``(*, n, m)``.  For ``p=2`` and more than 25 points a product of
+    matrices is used, faster and less exact, unless ``compute_mode`` says otherwise.
+
+    >>> import flambeau as torch
+    >>> torch.cdist(torch.tensor([[0.0, 0]]), torch.tensor([[3.0, 4], [0, 0]]))
+    tensor([[5., 0.]])
+    """
+    from ..linalg.checks import broadcast_matrices
+
+    _check_points(x1, x2, p, compute_mode)
+    x1, x2 = broadcast_matrices(x1, x2)
+    n, m = x1.shape[-2], x2.shape[-2]
+    if not x1.numel() or not x2.numel():
+        return (x1.sum(-1, True) + x2.sum(-1, True).mT) * 0
+    if p == 2 and compute_mode != _COMPUTE_MODES[2] and (max(n, m) > _FEW or compute_mode == _COMPUTE_MODES[1]):
+        return _euclidean(x1, x2)
+    return _vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p), x1.ndim, False)
+
+
+# --- factorizations -----------------------------------------------------------------------------------------------
+
+
+@composite(out=True, grad_fn="CholeskyBackward0")
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """The Cholesky factor: :func:`torch.linalg.cholesky`."""
+    from ..linalg.checks import check_square
+    from ..linalg.decompositions import cholesky_of, refuse_indefinite
+
+    _deprecate("cholesky(A)", "cholesky(A)")
+    check_square("cholesky", input)
+    if input.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f"\"cholesky_cpu\" not implemented for '{input.dtype.legacy_name}'")
+    factor, info = cholesky_of("cholesky", input, upper)
+    refuse_indefinite("cholesky", info)
+    return factor
+
+
+def _refuse_dtype(kernel: str, input: Tensor) -> None:
+    if input.dtype.category < dtypes.FLOATING or input.dtype in dtypes.HALF:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.legacy_name}'")
+
+
+@composite(out=True, grad_fn="CholeskySolveBackward0")
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The solution of ``A X = input``, where ``input2`` is the Cholesky factor of ``A``."""
+    from ..linalg.factors import cholesky_solve
+
+    _check_system(input, input2, "u")
+    _refuse_dtype("cholesky_solve_cpu", input)
+    return cholesky_solve(input, input2, upper)
+
+
+def _check_system(b: Tensor, A: Tensor, name: str) -> None:
+    for label, each in (("b", b), (name, A)):
+        if each.ndim < 2:
+            raise RuntimeError(f"{label} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
+    if b.dtype is not A.dtype:
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype.legacy_name} and A of type "
+                           f"{A.dtype.legacy_name} instead.")  # fmt: skip
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+    if b.shape[-2] != A.shape[-1]:
+        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A.shape[-1]} by {A.shape[-1]} but "
+                           f"each b matrix is {b.shape[-2]} by {b.shape[-1]}")  # fmt: skip
+
+
+@composite(out=True, grad_fn="CholeskyInverseBackward0")
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix whose Cholesky factor is given."""
+    from ..linalg.checks import check_square
+    from ..linalg.solves import refuse_singular
+
+    check_square("cholesky_inverse", input)
+    _refuse_dtype("cholesky_inverse_out_cpu", input)
+    zero = input.detach().diagonal(0, -2, -1) == 0
+    if zero.numel():
+        info = zero.any(-1) * (zero.long().argmax(-1) + 1)
+        refuse_singular("cholesky_inverse", info)
+    eye = input.new_ones(input.shape[-2:]).tril().triu().expand(input.shape)
+    return cholesky_solve(eye, input, upper)
+
+
+@composite(out=True)
+def qr(input: Tensor, some: bool = True) -> Any:
+    """:func:`torch.linalg.qr`, reduced if ``some``, else complete."""
+    from .. import linalg
+
+    _deprecate("qr(A, some)", "qr(A, 'reduced' if some else 'complete')")
+    return _QR(linalg.qr(input, "reduced" if some else "complete"))
+
+
+@composite(out=True)
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """Singular values as ``(U, S, V)``: the factors of ``U diag(S) V^H``, with zeros for U and V unless ``compute_uv``."""
+    from .. import linalg
+
+    if input.ndim < 2:
+        raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead")
+    if compute_uv:
+        U, S, Vh = linalg.svd(input, full_matrices=not some)
+        return _SVD((U, S, Vh.mH))
+    rows, columns = input.shape[-2:]
+    batch = input.shape[:-2]
+    U, Vh = (input.new_zeros((*batch, n, n)) for n in (rows, columns))
+    return _SVD((U, linalg.svdvals(input), Vh.mH))
+
+
+@composite(out=True)
+def geqrf(input: Tensor) -> Any:
+    """The QR factorization as LAPACK stores it: R with the reflections below its diagonal, and their factors.
+
+    :func:`torch.linalg.householder_product` makes Q of them.
+    """
+    from ..linalg.decompositions import geqrf
+
+    return geqrf(input)
+
+
+@composite(out=True)
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """:func:`torch.linalg.householder_product`."""
+    from ..linalg import householder_product
+
+    return householder_product(input, input2)
+
+
+@composite(out=True, grad_fn="OrmqrBackward0")
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """The product of ``input3`` with Q as :func:`torch.geqrf` returns it, in ``input`` and ``input2``.
+
+    That is ``Q input3`` or ``input3 Q``; with ``transpose``, ``Q^H`` takes the place of Q.
+    """
+    from ..linalg.checks import check_floating
+    from ..linalg.decompositions import reflect
+
+    tau, other = input2, input3
+    for name, each in (("input", input), ("other", other)):
+        if each.ndim < 2:
+            raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
+    if not input.ndim == other.ndim == tau.ndim + 1:
+        raise RuntimeError("torch.ormqr: Expected other to have the same number of dimensions as input, and tau one less, but "
+                           f"got {other.ndim}, {input.ndim} and {tau.ndim}")  # fmt: skip
+    if not input.dtype is other.dtype is tau.dtype:
+        raise RuntimeError("torch.ormqr: Expected input, tau and other to have the same dtype, but they have "
+                           f"{input.dtype.legacy_name}, {tau.dtype.legacy_name} and {other.dtype.legacy_name}")  # fmt: skip
+    if tau.shape[-1] != min(other.shape[-2 if left else -1], input.shape[-1]):
+        raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])")
+    dim = -2 if left else -1
+    if other.shape[dim] < tau.shape[-1]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{dim}] must be greater than or equal to tau.shape[-1]")
+    if other.shape[dim] != input.shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{dim}] must be equal to input.shape[-2]")
+    require_dtype("ormqr_cpu", input, "inexact")
+    check_floating("torch.ormqr", input, "ormqr_cpu")
+    if left:
+        return reflect(input, tau, other, adjoint=transpose)
+    return reflect(input, tau, other.mH, adjoint=not transpose).contiguous().mH  # a property
+
+
+# --- LU and triangular systems ------------------------------------------------------------------------------------
+
+
+@composite
+def lu(A: Tensor, pivot: bool = True, get_infos: Any = False, out: Any = None) -> Any:
+    """``(LU, pivots)`` of :func:`torch.linalg.lu_factor`; with ``get_infos``, they are named and ``info`` is with them."""
+    from .. import linalg
+
+    _deprecate("lu(A)", "lu_factor(A)")
+    found = linalg.lu_factor_ex(A, pivot=pivot)
+    made = tuple(found) if get_infos else tuple(found[:2])
+    if out is None:
+        return _LUWithInfo(made) if get_infos else made
+    from ..calls import outputs
+
+    outputs.write("lu", out, made)
+    return out
+
+
+@composite(out=True)
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The solution of ``A X = input`` from the LU factorization of ``A``."""
+    from .. import linalg
+
+    _deprecate("lu_solve(B, LU, pivots)", "lu_solve(LU, pivots, B)")
+    return linalg.lu_solve(LU_data, LU_pivots, input)
+
+
+@composite(method=False, out=True, grad_fn="LuUnpackBackward0")
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """``P``, ``L`` and ``U`` from the compact form of :func:`torch.linalg.lu_factor`; empty ones for what is not asked for."""
+    from ..linalg.factors import unpacked
+
+    if LU_data.ndim < 2:
+        raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead")
+    if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+                           "Note: this function is intended to be used with the output produced by "
+                           "torch.linalg.lu_factor")  # fmt: skip
+    if unpack_pivots and bool(((LU_pivots < 1) | (LU_pivots > LU_data.shape[-2])).any()):
+        raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the "
+                           "result of lu_factor?")  # fmt: skip
+    P, L, U = unpacked(LU_data, LU_pivots)
+    empty = LU_data.new_empty(0)
+    return _LUUnpack((P if unpack_pivots else empty, L if unpack_data else empty, U if unpack_data else empty))
+
+
+@composite(out=True, grad_fn="TriangularSolveBackward0")
+def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """The solution of ``A X = input`` (``A^T X = input`` if ``transpose``) for triangular ``A``, with a copy of ``A``."""
+    from ..linalg import solve_triangular
+
+    _deprecate("triangular_solve(B, A)", "solve_triangular(A, B, upper=True)")
+    for name, each in (("b", input), ("A", A)):
+        if each.ndim < 2:
+            raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {each.ndim} "
+                               "dimensions instead")  # fmt: skip
+    _check_system(input, A, "A")
+    _refuse_dtype("triangular_solve_cpu", input)
+    turned = A.mT if transpose else A
+    made = solve_triangular(turned, input, upper=upper != transpose, unitriangular=unitriangular)
+    return _TriangularSolve((made, A.mT.clone(memory_format=contiguous_format).mT))
+
+
+# --- inverses, determinants, functions of matrices ----------------------------------------------------------------
+
+
+@composite(out=True)
+def inverse(input: Tensor) -> Tensor:
+    """The inverses of square matrices: :func:`torch.linalg.inv`."""
+    from ..linalg import inv
+
+    return inv(input)
+
+
+@composite
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse: :func:`torch.linalg.pinv`, with another default."""
+    from ..linalg import pinv
+
+    return pinv(input, rcond)
+
+
+@composite
+def det(input: Tensor) -> Tensor:
+    """The determinants of square matrices: :func:`torch.linalg.det`."""
+    from .. import linalg
+
+    return linalg.det(input)
+
+
+@composite
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinants: NaN for negative ones, ``-inf`` for 0."""
+    from .. import linalg
+    from ..linalg.checks import promote_square
+
+    promote_square("logdet", input)
+    sign: Tensor
+    value: Tensor
+    sign, value = linalg.slogdet(input)
+    if input.is_complex():
+        return sign.log() + value
+    return value.masked_fill(sign == -1, math.nan)
+
+
+@composite(out=True)
+def slogdet(input: Tensor) -> Any:
+    """The sign and the logarithm of the absolute value of the determinants: :func:`torch.linalg.slogdet`."""
+    from .. import linalg
+
+    return _SLogDet(linalg.slogdet(input))
+
+
+@composite(out=True)
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """The ``n``-th power of square matrices: :func:`torch.linalg.matrix_power`."""
+    from .. import linalg
+
+    return linalg.matrix_power(input, n)
+
+
+@composite
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponential of square matrices: :func:`torch.linalg.matrix_exp`."""
+    from .. import linalg
+
+    return linalg.matrix_exp(input)
+
+
+# --- a few of many singular values --------------------------------------------------------------------------------
+
+
+def _basis(A: Tensor, q: int, niter: int) -> Tensor:
+    """Orthonormal columns that nearly span the range of ``A``: Halko, Martinsson, Tropp (2009), algorithm 4.4."""
+    from ..linalg import qr
+    from .sampling import randn
+
+    dtype = A.dtype if A.is_complex() or A.dtype in (dtypes.float16, dtypes.float64) else dtypes.float32
+    Q: Tensor = qr(A @ randn(A.shape[-1], q, dtype=dtype, device=A.device)).Q
+    for _ in range(niter):
+        Q = qr(A @ qr(A.mH @ Q).Q).Q
+    return Q
+
+
+@composite(method=False)
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """About the ``q`` largest singular values of ``A`` (of ``A - M``) with their vectors, as ``(U, S, V)``, found from a
+    random start.
+    """
+    from ..linalg import svd
+
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
+    A = A if M is None else A - M.expand(A.shape)
+    rows, columns = A.shape[-2:]
+    if rows < columns:
+        U, S, V = svd_lowrank(A.mH, q, niter)
+        return V, S, U
+    Q = _basis(A, q, niter)
+    U, S, Vh = svd(Q.mH @ A, full_matrices=False)
+    return Q @ U, S, Vh.mH
+
+
+@composite(method=False)
+def pca_lowrank(A: Tensor, q: int | None = None, center: Any = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """About the ``q`` first principal components of the rows of ``A``, as ``(U, S, V)``; of centred columns if ``center``."""
+    rows, columns = A.shape[-2:]
+    if q is None:
+        q = min(6, rows, columns)
+    elif not 0 <= q <= min(rows, columns):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)
+
+
+@composite(method=False)
+def lobpcg(
+    A: Tensor,
+    k: int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: int | None = None,
+    iK: Tensor | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The ``k`` largest (or smallest) eigenvalues of ``A x = lambda B x`` for symmetric ``A`` and positive-definite ``B``.
+
+    Matrices are dense here, so they are found at once, by :func:`torch.linalg.eigh`, to full accuracy: a start ``X``, a
+    preconditioner, limits on iterations and a tracker make no difference, except that ``X`` gives ``k`` its default.
+    """
+    from .. import linalg
+    from ..linalg.checks import check_square
+
+    check_square("lobpcg", A)
+    k = (1 if X is None else X.shape[-1]) if k is None else k
+    if k < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {k}: [{A.shape[-1]}, {k}]")
+    if A.shape[-1] < 3 * (k if n is None else n):
+        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the "
+                         f"number of requested eigenpairs (={k if n is None else n})")  # fmt: skip
+    if B is None:
+        values, vectors = linalg.eigh(A)
+    else:
+        L = linalg.cholesky(B)
+        half = linalg.solve_triangular(L, A, upper=False)
+        values, vectors = linalg.eigh(linalg.solve_triangular(L, half.mH, upper=False))
+        vectors = linalg.solve_triangular(L.mH, vectors, upper=True)
+    if largest is None or largest:
+        values, vectors = values.flip(-1), vectors.flip(-1)
+    return values[..., :k], vectors[..., :k]
+
+
+# --- names of old -------------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True) -> tuple[Tensor, Tensor]:
+    """Eigenvalues of symmetric matrices in ascending order, with eigenvectors if asked for; of old, now ``linalg.eigh``."""
+    from .. import linalg
+
+    half = "U" if upper else "L"
+    if eigenvectors:
+        return tuple(linalg.eigh(input, half))
+    return linalg.eigvalsh(input, half), input.new_zeros(input.shape)
+
+
+@composite(out=True)
+def gels(input: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
+    """The least-squares solution of ``A X = input`` for ``A`` of full rank, and the QR factorization; of old.
+
+    Now ``linalg.lstsq``.  The solution has ``max(m, n)`` rows, as LAPACK's: below the ``n`` that matter, those whose squares
+    add up to the residual.
+    """
+    from .. import linalg
+
+    rows, columns = A.shape
+    if rows < columns:
+        return linalg.lstsq(A, input).solution, geqrf(A.detach()).a
+    Q, R = linalg.qr(A, "complete")
+    turned = Q.mH @ input
+    solved = linalg.solve_triangular(R[:columns], turned[:columns], upper=True)
+    from .joining import cat
+
+    return cat([solved, turned[columns:]]), geqrf(A.detach()).a
+
+
+@composite
+def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> tuple[Tensor, Tensor]:
+    """The LU factorization of a batch of matrices, as ``(LU, pivots)``; of old, now ``linalg.lu_factor``."""
+    LU, pivots, found = lu(A, pivot, get_infos=True)
+    if isinstance(info, Tensor):
+        info.resize_(found.shape).copy_(found)
+    return LU, pivots
+
+
+@composite
+def btrisolve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The solutions of ``A x = b`` for a batch of vectors, from :func:`btrifact`; of old, now ``linalg.lu_solve``."""
+    return lu_solve(b.unsqueeze(-1), LU_data, LU_pivots).squeeze(-1)
+
+
+_REMOVED = "This function was deprecated since version 1.9 and is now removed. "
+_HINTS = {
+    "eig": "`torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking complex "
+           "tensors.",
+    "solve": "`torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed and "
+             "does not return the LU factorization.",
+    "lstsq": "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n`torch.linalg.lstsq` has reversed arguments and "
+             "does not return the QR decomposition in the returned tuple.",
+    "matrix_rank": "Please use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
+                   "`torch.linalg.matrix_rank()` to 'hermitian'.",
+}  # fmt: skip
+
+
+def _removed(name: str) -> None:
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Sequence[Tensor]:
+        raise RuntimeError(_REMOVED + _HINTS[name])
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Removed: raises a RuntimeError that names what to use instead of ``{name}``."
+    composite(function)
+
+
+for _name in _HINTS:
+    _removed(_name)

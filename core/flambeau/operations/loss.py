@@ -1,0 +1,493 @@
+"""Losses: how far predictions are from targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..calls.arguments import as_float, as_int
+from ..calls.dispatch import broadcast_shapes, require_constant
+from ..calls.node_names import become, gathered, step
+from ..calls.op import op
+from ..calls.overriding import wanted
+from ..tape.engine import kind_of_edge, shape_of
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor, alias
+from ..values import dtypes
+from .formula import formula
+from .softmax import log_softmax, log_softmax_backward
+from .standard import extremes
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "check_reduction", "cross_entropy", "huber_loss", "mse_loss",
+    "nll_loss", "reduced", "smooth_l1_loss", "soft_margin_loss",
+]  # fmt: skip
+
+
+def check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def reduced(values: Tensor, reduction: str) -> Tensor:
+    """All losses, their sum, or their mean."""
+    check_reduction(reduction)
+    return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()
+
+
+def _reduced_array(xp: Any, values: Any, reduction: str) -> Any:
+    return values if reduction == "none" else xp.mean(values) if reduction == "mean" else xp.sum(values)
+
+
+# --- squared error ------------------------------------------------------------------------------------------------
+
+
+@formula
+def mse_loss_backward(F: Any, g: Any, input: Any, target: Any, reduction: str) -> Any:
+    error = input - target
+    return error * (g * (2.0 / max(prod(error.shape), 1) if reduction == "mean" else 2.0))
+
+
+_mse_loss = op(
+    "mse_loss", lambda xp, input, target, /, reduction: _reduced_array(xp, (input - target) ** 2, reduction),
+    promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
+    input=lambda F, g, input, target, reduction: F.mse_loss_backward(g, input, target, reduction),
+    target=lambda F, g, input, target, reduction: F.mse_loss_backward(g, target, input, reduction),
+)  # fmt: skip
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The squared error ``(input - target) ** 2``.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    check_reduction(reduction)
+    return _mse_loss(input, target, reduction)
+
+
+# --- other losses of one element each -----------------------------------------------------------------------------
+
+
+def _scaled(g: Any, slope: Any, reduction: str) -> Any:
+    """The gradient of each loss, given that of what they were reduced to."""
+    return slope * (g * (1.0 / max(prod(slope.shape), 1)) if reduction == "mean" else g)
+
+
+def _smooth_l1_forward(xp: Any, input: Any, target: Any, /, reduction: str, beta: float) -> Any:
+    error = xp.abs(input - target)
+    return _reduced_array(xp, xp.where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta), reduction)
+
+
+def _huber_forward(xp: Any, input: Any, target: Any, /, reduction: str, delta: float) -> Any:
+    error = xp.abs(input - target)
+    return _reduced_array(xp, xp.where(error <= delta, 0.5 * error * error, delta * (error - 0.5 * delta)), reduction)
+
+
+_smooth_l1 = op(
+    "smooth_l1_loss", _smooth_l1_forward, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
+    input=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((input - target) / beta, -1.0, 1.0), reduction),
+    target=lambda F, g, input, target, reduction, beta: _scaled(g, F.clamp((target - input) / beta, -1.0, 1.0), reduction),
+)  # fmt: skip
+_huber = op(
+    "huber_loss", _huber_forward, promote="arithmetic", dtypes="floating", public=False, method=False, out=False,
+    input=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(input - target, -delta, delta), reduction),
+    target=lambda F, g, input, target, reduction, delta: _scaled(g, F.clamp(target - input, -delta, delta), reduction),
+)  # fmt: skip
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """Squared error near 0, absolute error beyond ``beta`` (Girshick 2015, "Fast R-CNN")."""
+    check_reduction(reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    beta = as_float("smooth_l1_loss", "beta", beta)
+    return _smooth_l1(input, target, reduction, beta) if beta else reduced((input - target).abs(), reduction)
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """Squared error near 0, ``delta`` times absolute error beyond ``delta`` (Huber 1964)."""
+    check_reduction(reduction)
+    delta = as_float("huber_loss", "delta", delta)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if not dtypes.can_cast(target.dtype, input.dtype):
+        raise RuntimeError(f"result type {target.dtype.legacy_name} can't be cast to the desired output type "
+                           f"{input.dtype.legacy_name}")  # fmt: skip
+    return _huber(input, target, reduction, delta)
+
+
+# --- soft margin --------------------------------------------------------------------------------------------------
+
+
+def _soft_margin_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
+    """Nothing is subtracted, so that it keeps its digits where it is small."""
+    exponential = F.exp(-target * input)
+    above = exponential + 1
+    return g * F.conj(target * target * exponential / (above * above))
+
+
+def _soft_margin_slope_forward(xp: Any, input: Any, target: Any) -> Any:
+    exponential = xp.exp(-target * input)
+    return -target * exponential / (exponential + 1)
+
+
+op(
+    "soft_margin_slope", _soft_margin_slope_forward, public=False, method=False, out=False, input=_soft_margin_slope_grad,
+)  # fmt: skip
+_soft_margin = op(
+    "soft_margin", lambda xp, input, target: xp.log1p(xp.exp(-target * input)), public=False, method=False, out=False,
+    input=lambda F, g, input, target: g * F.conj(F.soft_margin_slope(input, target)),
+)  # fmt: skip
+
+
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """``log(1 + exp(-target * input))``, the target being 1 or -1."""
+    require_constant("soft_margin_loss", target=target)
+    return gathered(reduced(_soft_margin(input, target.to(input.dtype)), reduction), "SoftMarginLossBackward0", (input,))
+
+
+# --- binary cross entropy -----------------------------------------------------------------------------------------
+
+
+def _bce_forward(xp: Any, input: Any, target: Any, weight: Any = None, /, reduction: str = "mean") -> Any:
+    low, high = extremes(xp, input) if input.size else (0, 1)
+    if not (low >= 0 and high <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    yes, no = xp.clip(xp.log(input), -100.0, None), xp.clip(xp.log1p(-input), -100.0, None)
+    losses = (target - 1) * no - target * yes
+    return _reduced_array(xp, losses if weight is None else losses * weight, reduction)
+
+
+def _bce_slope_forward(xp: Any, input: Any, target: Any) -> Any:
+    return (input - target) / xp.clip(input * (1 - input), 1e-12, None)
+
+
+def _bce_slope_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
+    """Not the derivative of the limit that keeps the slope finite: the loss goes on to bend beyond it."""
+    right, wrong = input + 1e-12, 1 - input + 1e-12
+    return g * ((input * input - 2 * input * target + target) / (right * right * wrong * wrong))
+
+
+op(
+    "bce_slope", _bce_slope_forward, promote="accumulate", public=False, method=False, out=False,
+    input=_bce_slope_grad, target=lambda F, g, input: -g / F.clamp(input * (1 - input), 1e-12, None),
+)  # fmt: skip
+
+
+def _bce_input(F: Any, g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
+    slope = F.bce_slope(input, target)
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+def _bce_target(F: Any, g: Any, input: Any, weight: Any, reduction: str) -> Any:
+    slope = F.clamp(F.log1p(-input), -100.0, None) - F.clamp(F.log(input), -100.0, None)
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+def _logits_forward(
+    xp: Any, input: Any, target: Any, weight: Any = None, pos_weight: Any = None, /, reduction: str = "mean"
+) -> Any:
+    below = xp.maximum(-input, xp.zeros((), dtype=input.dtype)) + xp.log1p(xp.exp(-xp.abs(input)))
+    losses = (1 - target) * input + (below if pos_weight is None else ((pos_weight - 1) * target + 1) * below)
+    return _reduced_array(xp, losses if weight is None else losses * weight, reduction)
+
+
+def _logits_input(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    above = F.sigmoid(input)
+    slope = above - target if pos_weight is None else (1 - target) + ((pos_weight - 1) * target + 1) * (above - 1)
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+def _logits_target(F: Any, g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    slope = -input if pos_weight is None else (pos_weight - 1) * F.softplus(-input, 1.0, 20.0) - input
+    slope = slope + 0 * target
+    return _scaled(g, slope if weight is None else slope * weight, reduction)
+
+
+_bce = op(
+    "binary_cross_entropy", _bce_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False,
+    input=lambda F, g, input, target, weight, reduction: _bce_input(F, g, input, target, weight, reduction),
+    target=lambda F, g, input, weight, reduction: _bce_target(F, g, input, weight, reduction),
+)  # fmt: skip
+_bce_with_logits = op(
+    "binary_cross_entropy_with_logits", _logits_forward, promote="accumulate", dtypes="floating",
+    public=False, method=False, out=False, own_arguments=True,
+    input=lambda F, g, input, target, weight, pos_weight, reduction: _logits_input(
+        F, g, input, target, weight, pos_weight, reduction),
+    target=lambda F, g, input, target, weight, pos_weight, reduction: _logits_target(
+        F, g, input, target, weight, pos_weight, reduction),
+)  # fmt: skip
+
+
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
+    """The cross entropy of probabilities and the probabilities that were right; logarithms count as at least -100."""
+    check_reduction(reduction)
+    if input.dtype is not target.dtype and not wanted((input, target)):
+        raise RuntimeError(f"Found dtype {target.dtype.legacy_name} but expected {input.dtype.legacy_name}")
+    if weight is not None:
+        require_constant("binary_cross_entropy", weight=weight)
+    return _bce(input, target, weight, reduction)
+
+
+def _check_weights(target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> None:
+    for each, refused in ((weight, ()), (pos_weight, (dtypes.bool_,))):
+        if each is not None and (each.dtype in refused or (each.is_complex() and not target.is_complex())):
+            raise RuntimeError(f"weights of {each.dtype.legacy_name} are not supported")
+        if each is not None and broadcast_shapes(each.shape, target.shape) != target.shape:
+            raise RuntimeError(f"weights of shape {list(each.shape)} do not broadcast to the target's, {list(target.shape)}")
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """The cross entropy of sigmoids and the probabilities that were right, without overflow."""
+    check_reduction(reduction)
+    if target.dtype is not input.dtype:
+        if target.dtype.category != dtypes.FLOATING:
+            raise RuntimeError(f"result type {input.dtype.legacy_name} can't be cast to the desired output type "
+                               f"{target.dtype.legacy_name}")  # fmt: skip
+        input = input.to(target.dtype)
+    if weight is not None or pos_weight is not None:
+        require_constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+        _check_weights(target, weight, pos_weight)
+    return _bce_with_logits(input, target, weight, pos_weight, reduction)
+
+
+# --- negative log likelihood --------------------------------------------------------------------------------------
+
+
+def _class_weights(xp: Any, like: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
+    """Targets with 0 for those to ignore, and what each of them counts for."""
+    counted = target != ignore_index
+    safe = xp.where(counted, target, xp.zeros_like(target))
+    smallest, largest = extremes(xp, safe) if safe.size else (0, -1)
+    if smallest < 0 or largest >= like.shape[1]:
+        raise IndexError(f"Target {smallest if smallest < 0 else largest} is out of bounds.")
+    if weight is None:
+        return safe, xp.astype(counted, like.dtype)
+    return safe, xp.reshape(xp.take(weight, xp.reshape(safe, (-1,))), safe.shape) * xp.astype(counted, like.dtype)
+
+
+def _nll_loss_forward(
+    xp: Any, input: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    safe, weights = _class_weights(xp, input, target, weight, ignore_index)
+    picked = -xp.squeeze(xp.take_along_axis(input, xp.expand_dims(safe, axis=1), axis=1), axis=1)
+    losses = xp.where(weights == 0, xp.zeros_like(picked), picked * weights)
+    return xp.sum(losses) / xp.sum(weights) if reduction == "mean" else _reduced_array(xp, losses, reduction)
+
+
+def _nll_loss_backward_forward(
+    xp: Any,
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    /,
+    shape: Sequence[int] = (),
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> Any:
+    one_class = xp.zeros((1, shape[1]), dtype=input.dtype)
+    safe, weights = _class_weights(xp, one_class, target, weight, ignore_index)
+    slope = -input * (weights / xp.sum(weights) if reduction == "mean" else weights)
+    slope = xp.where(target != ignore_index, slope, xp.zeros_like(slope))  # even if nothing counts
+    classes = xp.reshape(xp.arange(shape[1]), (1, shape[1]) + (1,) * (len(shape) - 2))
+    return xp.where(xp.expand_dims(safe, axis=1) == classes, xp.expand_dims(slope, axis=1), xp.zeros((), dtype=input.dtype))
+
+
+_nll_loss = op(
+    "nll_loss", _nll_loss_forward, promote="accumulate", dtypes="floating",
+    keeps_dtype=("target",), public=False, method=False, out=False,
+    input=lambda F, g, input, target, weight, reduction, ignore_index: F.tied(F.nll_loss_backward(
+        g, target, weight, tuple(input.shape), reduction, ignore_index), input),
+)  # fmt: skip
+op(
+    "nll_loss_backward", _nll_loss_backward_forward, promote="accumulate", keeps_dtype=("target",), public=False, method=False,
+    out=False,
+    input=lambda F, g, target, weight, reduction, ignore_index: F.nll_loss(g, target, weight, reduction, ignore_index),
+)  # fmt: skip
+
+
+# --- cross entropy: log-softmax and negative log likelihood in one -------------------------------------------------
+
+
+def _log_sum_exp_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    """The logarithm of the sum of exponentials in two parts, along ``dim``: the largest, and what the others add to it.
+
+    One number for both would be rounded to the digits of the largest, and so would be the small losses of large logits.
+    """
+    largest = xp.max(input, axis=dim, keepdims=True)
+    return xp.concat([largest, xp.log(xp.sum(xp.exp(input - largest), axis=dim, keepdims=True))], axis=dim)
+
+
+def _cross_entropy_forward(
+    xp: Any, input: Any, log_sum: Any, target: Any, weight: Any = None, /, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
+    return _nll_loss_forward(xp, input - log_sum[:, :1] - log_sum[:, 1:], target, weight, reduction, ignore_index)
+
+
+@formula
+def cross_entropy_backward(
+    F: Any, g: Any, input: Any, log_sum: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+) -> Any:
+    """``log_sum`` serves kernels only: the formula must know how it depends on ``input``."""
+    slope = F.nll_loss_backward(g, target, weight, tuple(input.shape), reduction, ignore_index)
+    return log_softmax_backward(F, slope, F.log_softmax(input, 1), 1)
+
+
+def _unfold(node: Any) -> None:
+    """Into the logarithm of the softmax and the negative log likelihood."""
+    (input,) = node.edges
+    shape = shape_of(input)
+    made = step(node, "LogSoftmaxBackward0", 1, (input,), kind_of_edge(input), shape, _log_softmax_rule, takes_saved=True)
+    node.input = None
+    become(node, type(node).__name__, (made,), _nll_rule)
+
+
+def _log_softmax_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
+    return (log_softmax_backward(F, g, F.log_softmax(unpack(node.input, node), 1), 1),)
+
+
+def _nll_rule(node: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
+    target, weight = unpack(node.target, node), unpack(node.weight, node)
+    return (F.nll_loss_backward(g, target, weight, node.edges[0].shape, node.reduction, node.ignore_index),)
+
+
+_log_sum_exp = op(
+    "log_sum_exp", _log_sum_exp_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False)
+_cross_entropy = op(
+    "cross_entropy", _cross_entropy_forward, promote="accumulate", dtypes="floating",
+    keeps_dtype=("target",), public=False, method=False, out=False,
+    backward_name="NllLossBackward0", decompose=_unfold,
+    input=lambda F, g, input, log_sum, target, weight, reduction, ignore_index: cross_entropy_backward(
+        F, g, input, log_sum, target, weight, reduction, ignore_index),
+)  # fmt: skip
+
+
+# --- classes as targets -------------------------------------------------------------------------------------------
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    given, wanted = input._array.shape, target._array.shape
+    if weight is not None:
+        require_constant("nll_loss_forward" if len(given) <= 2 else "nll_loss2d_forward", weight=weight)
+    if len(given) > 1 and (not wanted or given[0] != wanted[0]):
+        raise ValueError(f"Expected input batch_size ({given[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
+    if len(given) <= 2 and len(wanted) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target.dtype not in (dtypes.int64, dtypes.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy_name}")
+    if len(given) == len(wanted) == 1 and wanted != (1,):
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}")
+    if len(given) == 4 and len(wanted) != 3:
+        raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}")
+    if len(given) > 2 and given[2:] != wanted[1:]:
+        raise RuntimeError(f"Expected target size {[given[0], *given[2:]]}, got {list(wanted)}")
+    if weight is None:
+        return
+    classes = given[min(len(given) - 1, 1)]
+    if weight.shape != (classes,):
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                           f"tensor of shape: {list(weight.shape)}")  # fmt: skip
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy_name} but found {weight.dtype.legacy_name}")
+
+
+def _batched_classes(
+    loss: Any, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
+) -> Tensor:
+    """``loss`` of a batch, or of one sample made a batch."""
+    check_reduction(reduction)
+    ignore_index = as_int("nll_loss", "ignore_index", ignore_index)
+    if not input._array.ndim:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    _check_classes(input, target, weight)
+    if target._kind.dtype is not dtypes.int64:
+        target = target.long()
+    if input._array.ndim > 1:
+        made = loss(input, target, weight, reduction, ignore_index)
+        return made if input._array.ndim == 2 else shown_as(made, "NllLoss2DBackward0")
+    made = loss(input.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)
+    return shown_as(made.reshape(target.shape), "NllLossBackward0") if reduction == "none" else made
+
+
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """Minus the log-probability of the target class; targets equal to ``ignore_index`` count nothing.
+
+    Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``.
+    """
+    return _batched_classes(_nll_loss, input, target, weight, reduction, ignore_index)
+
+
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """The cross entropy of logits and targets, which are classes or probabilities of classes.
+
+    Shapes: input ``(N, C, *)`` or ``(C,)``, target ``(N, *)`` or ``()``, or that of input.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
+    tensor(0.6931)
+    """
+    if input._array.shape == target._array.shape:
+        if target._kind.dtype.category != dtypes.FLOATING:
+            raise RuntimeError("Expected floating point type for target with class probabilities, got "
+                               f"{target.dtype.legacy_name}")  # fmt: skip
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return _cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing)
+    if label_smoothing:
+        return _smoothed_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    return _batched_classes(_fused_cross_entropy, input, target, weight, reduction, ignore_index)
+
+
+def _fused_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
+    if input._kind.dtype in dtypes.HALF:  # the logarithm of the sum would be rounded before the subtraction
+        return _nll_loss(log_softmax(input, 1), target, weight, reduction, ignore_index)
+    return _cross_entropy(input, _log_sum_exp(alias(input), 1), target, weight, reduction, ignore_index)
+
+
+def _cross_entropy_of_probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float
+) -> Tensor:
+    check_reduction(reduction)
+    dim = min(input.ndim - 1, 1)
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / input.shape[dim]
+    weighted = log_softmax(input, dim) * target
+    if weight is not None:
+        weighted = weighted * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
+    if reduction == "none":
+        return -weighted.sum(dim)
+    loss = -weighted.sum()
+    if reduction == "sum":
+        return loss
+    count = prod(length for each, length in enumerate(input.shape) if each != dim)
+    return shown_as(loss / count, "DivBackward1")
+
+
+def _smoothed_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, label_smoothing: float
+) -> Tensor:
+    """Szegedy et al. (2016), "Rethinking the Inception architecture": the target class gets a little less than 1."""
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = min(input.ndim - 1, 1)
+    log_probs = log_softmax(input, dim)
+    sharp = nll_loss(log_probs, target, weight, ignore_index, reduction)
+    ignored = target == ignore_index
+    each = log_probs if weight is None else log_probs * weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
+    flat = (-each.sum(dim)).masked_fill(ignored, 0.0)
+    if reduction == "mean":
+        counts = ~ignored if weight is None else weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0)
+        flat = flat.sum() / counts.sum()
+    elif reduction == "sum":
+        flat = flat.sum()
+    return sharp * (1 - label_smoothing) + flat * (label_smoothing / input.shape[dim])  # type: ignore[no-any-return]  # ``weight`` is Any

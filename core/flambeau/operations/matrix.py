@@ -1,0 +1,281 @@
+"""Products of vectors, matrices and batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from ..calls.arguments import Number
+from ..calls.dispatch import require_factor, result_dtype
+from ..calls.inplace import assign, check_writable, snapshot
+from ..calls.op import composite, op
+from ..calls.overriding import offer_operand
+from ..calls.wrappers import checked
+from ..runtime.warning import warn_of_old
+from ..tape.node import shown_as
+from ..tape.tensor_class import RECORDED
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from ..values.scalars import converted
+from .views import reshaped_copy
+
+# ``F.mm`` serves plain and batched products alike; batches are of equal shape, as the public functions see to.
+
+
+def _product(name: str) -> Callable[..., Tensor]:
+    return op(
+        name, lambda xp, input, mat2: xp.matmul(input, mat2), promote="product", dtypes="numbers", public=False, method=False,
+        own_arguments=True,
+        input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
+        mat2=lambda F, g, input: F.mm(F.mH_(input), g),
+    )  # fmt: skip
+
+
+_mm, _bmm = _product("mm"), _product("bmm")
+
+
+def _mH_forward(xp: Any, input: Any) -> Any:
+    turned = xp.matrix_transpose(input)
+    return xp.conj(turned) if xp.isdtype(input.dtype, "complex floating") else turned
+
+
+op("mH_", _mH_forward, public=False, method=False, out=False, input=lambda F, g: F.mH_(g))
+
+_addmm = op(
+    "addmm", lambda xp, bias, input, mat2: xp.matmul(input, mat2) + bias, promote="product", dtypes="numbers",
+    public=False, method=False,
+    bias=lambda F, g: g,
+    input=lambda F, g, mat2: F.mm(g, F.mH_(mat2)),
+    mat2=lambda F, g, input: F.mm(F.mH_(input), g),
+)  # fmt: skip
+
+
+@composite(out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices, ``(n, m) @ (m, p) -> (n, p)``."""
+    if input.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    _check_inner(input, mat2)
+    return _mm(input, mat2)
+
+
+def _check_inner(input: Tensor, other: Tensor) -> None:
+    a, b = input._array.shape, other._array.shape
+    if a[-1] != b[-2]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
+
+
+@composite(out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices, ``(b, n, m) @ (b, m, p) -> (b, n, p)``."""
+    for name, each in (("batch1", input), ("batch2", mat2)):
+        if each.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    a, b = input._array.shape, mat2._array.shape
+    if a[0] != b[0] or a[2] != b[1]:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: "
+                           f"[{b[0]}, {b[1]}].")  # fmt: skip
+    return _bmm(input, mat2)
+
+
+@composite(out=True, grad_fn="MvBackward0")
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector, ``(n, m) @ (m,) -> (n,)``."""
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
+    if input._array.shape[1] != vec._array.shape[0]:
+        n, m = input._array.shape
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec._array.shape[0]})")
+    return _mm(input, vec.unsqueeze(1)).squeeze(1)
+
+
+@composite(out=True, grad_fn="DotBackward0")
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The inner product of two vectors of one length (no conjugation)."""
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.dtype is not tensor.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {input.dtype.legacy_name} and "
+                           f"{tensor.dtype.legacy_name}")  # fmt: skip
+    if input.shape != tensor.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{len(input)}] and src [{len(tensor)}] to have the same "
+                           f"number of elements, but got {len(input)} and {len(tensor)} elements respectively")  # fmt: skip
+    return _mm(input.unsqueeze(0), tensor.unsqueeze(1)).reshape(())
+
+
+@composite(out=True, grad_fn="VdotBackward0")
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The inner product of two vectors, the first conjugated."""
+    return dot(input.conj(), other)
+
+
+@composite(out=True, aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The outer product of two vectors, ``(n,), (m,) -> (n, m)``."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        wrong = input if input.ndim != 1 else vec2
+        raise RuntimeError(f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {wrong.ndim}-D")
+    return input.unsqueeze(1) * vec2
+
+
+@composite(out=True)
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product, by the number of dimensions: inner product, matrix-vector, matrix-matrix, or batches of them.
+
+    Raises:
+        RuntimeError: the inner sizes differ, or an argument has no dimension.
+
+    >>> import flambeau as torch
+    >>> torch.matmul(torch.ones(3, 4, 5), torch.ones(5, 2)).shape
+    torch.Size([3, 4, 2])
+    """
+    n, m = input._array.ndim, other._array.ndim
+    if n == 2 and m == 2:
+        if input._array.shape[1] != other._array.shape[0]:
+            _check_inner(input, other)
+        return _mm(input, other)
+    if n == 0 or m == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
+    if n == 1 and m == 1:
+        return dot(input, other)
+    if n == 1:
+        made = matmul(input.unsqueeze(0), other).squeeze(-2)
+        return shown_as(made, "SqueezeBackward4" if m == 2 else "UnsafeViewBackward0")
+    if m == 1:
+        return mv(input, other) if n == 2 else shown_as(matmul(input, other.unsqueeze(1)).squeeze(-1), "UnsafeViewBackward0")
+    _check_inner(input, other)
+    if m == 2:  # one tall product instead of a batch of small ones
+        shape = input._array.shape
+        made = _mm(input.reshape(prod(shape[:-1]), shape[-1]), other)
+        return reshaped_copy(made, (*shape[:-1], other._array.shape[1]))  # no copy: what has just been made lies together
+    return _batched(input, other)
+
+
+def _batched(input: Tensor, other: Tensor) -> Tensor:
+    from ..calls.dispatch import broadcast_shapes
+
+    batch = broadcast_shapes(input._array.shape[:-2], other._array.shape[:-2])
+    if input._array.shape[:-2] != batch:
+        input = input.expand(*batch, *input._array.shape[-2:])
+    if other._array.shape[:-2] != batch:
+        other = other.expand(*batch, *other._array.shape[-2:])
+    return shown_as(_bmm(input, other), "UnsafeViewBackward0")
+
+
+_without_out: Any = matmul.__wrapped__  # type: ignore[attr-defined]  # the operator has no ``out=``
+
+
+def __matmul__(self: Tensor, other: Any) -> Tensor:
+    return _without_out(self, other) if isinstance(other, Tensor) else offer_operand("__matmul__", self, other)  # type: ignore[no-any-return]  # an override may return anything
+
+
+def __rmatmul__(self: Tensor, other: Any) -> Tensor:
+    if isinstance(self, Tensor) and isinstance(other, Tensor):
+        return matmul(other, self)
+    return offer_operand("__rmatmul__", self, other)  # type: ignore[no-any-return]  # as above
+
+
+__matmul__.__name__ = "matmul"  # what overrides are given is called so
+attach(__matmul__=__matmul__, __rmatmul__=__rmatmul__)
+
+
+# --- multiply and add ---------------------------------------------------------------------------------------------
+
+
+def _of_old(name: str, given: tuple[Any, ...], alpha: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """The arguments of 0.2's ``f(beta, input, alpha, a, b)`` and ``f(beta, input, a, b)``, and of methods, in today's order."""
+    if len(given) > 5:
+        raise TypeError(f"{name}() takes 3 positional arguments but {len(given)} were given")
+    warn_of_old(name, f"{'mat, vec' if name == 'addmv' else 'first, second'}, *, beta=1, alpha=1")
+    (beta, input), (*scale, first, second) = reversed(given[:2]) if isinstance(given[0], Tensor) else given[:2], given[2:]
+    return input, first, second, beta, scale[0] if scale else alpha
+
+
+def check_expands(input: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse what cannot be expanded to ``shape``: a product is not expanded to what is added to it."""
+    given = input._array.shape
+    if given != shape and (len(given) > len(shape) or any(
+            n not in (1, size) for n, size in zip(reversed(given), reversed(shape), strict=False))):  # fmt: skip
+        raise RuntimeError(f"The expanded size of the tensor {list(shape)} must match the existing size {list(given)} at "
+                           "non-singleton dimensions.")  # fmt: skip
+
+
+def _add_product(
+    input: Tensor, multiply: Callable[..., Tensor], first: Tensor, second: Tensor, beta: Any, alpha: Any
+) -> Tensor:
+    if input.dtype in dtypes.HALF and input.dtype is first.dtype is second.dtype:  # rounded once, at the end
+        return _add_product(input.float(), multiply, first.float(), second.float(), beta, alpha).to(input.dtype)
+    product = multiply(first, second)
+    if multiply is not outer and input.dtype is not product.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.legacy_name} and "
+                           f"{product.dtype.legacy_name}")  # fmt: skip
+    common = dtypes.promote_types(input.dtype, product.dtype)
+    beta, alpha = converted(beta, common), converted(alpha, common)
+    check_expands(input, product._array.shape)
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:  # what is in input, NaN included, must not matter
+        return scaled
+    return (input if beta == 1 else input * beta) + scaled
+
+
+@composite(inplace=True, out=True, grad_fn="AddmmBackward0")
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * mat1 @ mat2``."""
+    if of_old:
+        input, mat1, mat2, beta, alpha = _of_old("addmm", (input, mat1, mat2, *of_old), alpha)
+    if beta == 1 and alpha == 1 and mat1.ndim == 2 and mat2.ndim == 2 and input.ndim <= 2:
+        _check_inner(mat1, mat2)
+        check_expands(input, (mat1._array.shape[0], mat2._array.shape[1]))
+        return _addmm(input, mat1, mat2)
+    return _add_product(input, mm, mat1, mat2, beta, alpha)
+
+
+@composite(inplace=True, out=True, grad_fn="AddmvBackward0")
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * mat @ vec``."""
+    if of_old:
+        input, mat, vec, beta, alpha = _of_old("addmv", (input, mat, vec, *of_old), alpha)
+    return _add_product(input, mv, mat, vec, beta, alpha)
+
+
+@composite(inplace=True, out=True, grad_fn="AddrBackward0")
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    if of_old:
+        input, vec1, vec2, beta, alpha = _of_old("addr", (input, vec1, vec2, *of_old), alpha)
+    common = result_dtype((input, vec1, vec2))
+    require_factor("beta", beta, common)
+    require_factor("alpha", alpha, common)
+    return _add_product(input, outer, vec1, vec2, beta, alpha)
+
+
+@composite(inplace=True, out=True, grad_fn="BaddbmmBackward0")
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * batch1 @ batch2``, batch by batch."""
+    if of_old:
+        input, batch1, batch2, beta, alpha = _of_old("baddbmm", (input, batch1, batch2, *of_old), alpha)
+    return _add_product(input, bmm, batch1, batch2, beta, alpha)
+
+
+@composite(out=True, grad_fn="AddbmmBackward0")
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *of_old: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2).sum(0)``."""
+    if of_old:
+        input, batch1, batch2, beta, alpha = _of_old("addbmm", (input, batch1, batch2, *of_old), alpha)
+    return _add_product(input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
+
+
+def _addbmm_(self: Tensor, batch1: Any, batch2: Any, *of_old: Any, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """In-place form of :func:`addbmm`; ``self`` grows where it would be expanded."""
+    check_writable(self)
+    made = addbmm(snapshot(self), batch1, batch2, *of_old, beta=beta, alpha=alpha)
+    return assign(self if made._array.shape == self._array.shape else self.resize_(made.shape), made)
+
+
+_addbmm_.__name__ = "addbmm_"
+attach(addbmm_=checked(_addbmm_))
+
+RECORDED.mm = _mm  # what derivative rules multiply are batches too

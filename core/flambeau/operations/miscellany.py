@@ -1,0 +1,155 @@
+"""What fits nowhere else: the order of dimensions in memory, mapped files, hashes, and protocols of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..calls.arguments import Dims
+from ..calls.dispatch import require_dtype, whole_numbers
+from ..calls.op import composite
+from ..calls.tables import PUBLIC
+from ..runtime.mapping import map_file
+from ..tensors.memory_format import memory_format
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .creation import empty, frombuffer
+from .views import as_shape, wrap_dim
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+    """The dimensions from the slowest in memory to the fastest.
+
+    RuntimeError where ``ambiguity_check`` (True, or a list of memory formats) is given and dimensions of length 1 or of one
+    stride leave a choice.
+
+    >>> import flambeau as torch
+    >>> torch.ones(2, 3, 4).transpose(0, 2).dim_order()
+    (2, 1, 0)
+    """
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not (isinstance(formats, list) and all(isinstance(each, memory_format) for each in formats)):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    strides = self.stride()
+    if ambiguity_check is not False and (1 in self.shape or len(set(strides)) < len(strides)):
+        if sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+                               "formats.")  # fmt: skip
+        if len(set(strides)) < len(strides):
+            raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(sorted(range(self.ndim), key=lambda each: (-strides[each], each)))
+
+
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """An uninitialised tensor of this shape, whose dimensions lie in memory in the order of ``physical_layout``.
+
+    >>> import flambeau as torch
+    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+    (3, 1, 6)
+    """
+    size, physical_layout = as_shape((size,)), as_shape((physical_layout,))
+    if len(physical_layout) != len(size):
+        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
+                           f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")  # fmt: skip
+    order = list(physical_layout)
+    for position, each in enumerate(order):
+        if not 0 <= each < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {each} at index "
+                               f"{position}). NB: negative dims not currently supported")  # fmt: skip
+    if len(set(order)) < len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    made = empty([size[each] for each in order], dtype=dtype, device=device, pin_memory=pin_memory)
+    return made.permute(sorted(range(len(order)), key=order.__getitem__)).requires_grad_(bool(requires_grad))
+
+
+def from_file(
+    filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of ``size`` elements in the memory-mapped file; with ``shared``, writes reach the file, made if need be.
+
+    Raises:
+        RuntimeError: the file cannot be opened, or is too small.
+    """
+    dtype = dtype or dtypes.get_default_dtype()
+    mapped = map_file(filename, shared, size * dtype.itemsize)
+    if mapped is None:
+        return empty(0, dtype=dtype, requires_grad=requires_grad)
+    return frombuffer(mapped, dtype=dtype, count=size, requires_grad=requires_grad)
+
+
+PUBLIC.update(empty_permuted=empty_permuted, from_file=from_file)
+attach(dim_order=_dim_order)
+
+# --- hashes -------------------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """A uint64 hash of all elements, or of those along ``dim``: the exclusive or of their bits, as 64-bit numbers.
+
+    >>> import flambeau as torch
+    >>> torch.hash_tensor(torch.tensor([[1, 2], [3, 4]]), 1)
+    tensor([3, 7], dtype=torch.uint64)
+    """
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: Unknown mode {mode}; only 0 (exclusive or) is supported")
+    require_dtype("xor_sum_cpu", input, "real")
+    given: Sequence[int] = whole_numbers("dim", () if dim is None else dim) or range(input.ndim)
+    if not input.ndim:
+        given, input = [wrap_dim(each, 0) for each in given][:0], input.clone()
+    dims = sorted(wrap_dim(each, input.ndim) for each in given)
+    if not input.numel():
+        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                           "dim with the 'dim' argument.")  # fmt: skip
+    wide = input.to(dtypes.float64 if input.is_floating_point() else dtypes.int64)
+    kept = [each for each in range(input.ndim) if each not in dims]
+    shape = [input.shape[each] for each in kept]
+    flat = wide.detach().permute(kept + dims).reshape(*shape, prod(input.shape[each] for each in dims))
+    bits = flat.contiguous().view(dtypes.uint64)
+    while bits.shape[-1] > 1:
+        half = bits.shape[-1] // 2
+        folded = bits[..., :half] ^ bits[..., half : 2 * half]
+        bits = PUBLIC["cat"]([folded, bits[..., 2 * half :]], -1)
+    return bits.reshape([1 if each in dims else length for each, length in enumerate(input.shape)] if keepdim else shape)
+
+
+# --- protocols ----------------------------------------------------------------------------------------------------
+
+
+def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What ``Module.load_state_dict`` puts in this tensor's place: ``other``, or this tensor with its values."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+def _reinforce(self: Tensor, reward: Any) -> None:
+    raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead: sample from a Categorical, and let the loss "
+                       "be minus log_prob of the sample times the reward.")  # fmt: skip
+
+
+def _cuda_array_interface(self: Tensor) -> Any:
+    """The array's description for other CUDA libraries.  AttributeError for a tensor that is not on a CUDA device."""
+    if not self.is_cuda:
+        kind = self.type()
+        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {kind} If CUDA data is required use "
+                             "tensor.cuda() to copy tensor to device memory.")  # fmt: skip
+    if self.requires_grad:
+        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+                           "var.detach() to get Variable that doesn't require grad.")  # fmt: skip
+    return self._array.__cuda_array_interface__
+
+
+def _torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Nothing lies below ``__torch_function__`` that could be overridden: the operation is carried out."""
+    return func(*args, **(kwargs or {}))
+
+
+attach(module_load=_module_load, reinforce=_reinforce)
+attach(__cuda_array_interface__=property(_cuda_array_interface))
+attach(__torch_dispatch__=staticmethod(_torch_dispatch))

@@ -1,0 +1,304 @@
+"""Normalization by mean and variance: of batches, layers, groups and instances.
+
+One formula gives the gradient of them all.  What is normalized together is a set of dimensions; ``weight`` and ``bias``
+have the shape that broadcasts against the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from ..calls.arguments import as_float
+from ..calls.dispatch import require_constant, require_dtype
+from ..calls.node_names import gathered
+from ..calls.op import op
+from ..calls.overriding import wanted
+from ..calls.tables import PUBLIC
+from ..tape.grad_mode import _grad, no_grad
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor, alias
+from ..values import dtypes
+from .conversion import in_format_of
+from .formula import formula
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+
+Dims = Sequence[int]
+
+
+# --- gradients ----------------------------------------------------------------------------------------------------
+
+
+def _standardized(F: Any, input: Any, dims: Dims, eps: float) -> tuple[Any, Any]:
+    """The input with mean 0 and variance 1 over ``dims``, and what it was scaled by."""
+    centered = input - F.mean(input, dims, True)
+    scale = F.rsqrt(F.mean(centered * centered, dims, True) + eps)
+    return centered * scale, scale
+
+
+def _through_statistics(F: Any, g: Any, standard: Any, scale: Any, dims: Dims) -> Any:
+    """The gradient of what was standardized, where mean and variance depend on it too."""
+    return (g - F.mean(g, dims, True) - standard * F.mean(g * standard, dims, True)) * scale
+
+
+def _shared(F: Any, g: Any, like: Any) -> Any:
+    """The gradient of a parameter: summed over the dimensions where it is broadcast."""
+    extra = len(g.shape) - len(like.shape)
+    dims = (*range(extra), *(i + extra for i, n in enumerate(like.shape) if n == 1 and g.shape[i + extra] != 1))
+    return F.reshape(F.sum(g, dims, True) if dims else g, tuple(like.shape))
+
+
+def _affine_gradients(F: Any, g: Any, standard: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
+    return None if weight is None else _shared(F, g * standard, weight), None if bias is None else _shared(F, g, bias)
+
+
+@formula
+def norm_backward(
+    F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, dims: Dims, eps: float, workspace: Any
+) -> Any:
+    """Gradients of input, weight and bias.
+
+    ``mean``, ``variance`` and ``workspace``, where a backend's forward leaves what its backward can use, serve kernels only: the
+    formula must know how they depend on ``input``.
+    """
+    standard, scale = _standardized(F, input, dims, eps)
+    through = g if weight is None else g * weight
+    return (_through_statistics(F, through, standard, scale, dims), *_affine_gradients(F, g, standard, weight, bias))
+
+
+@formula
+def fixed_norm_backward(F: Any, g: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> Any:
+    """The same, where mean and variance are given."""
+    scale = F.rsqrt(variance + eps)
+    standard = (input - mean) * scale
+    return ((g if weight is None else g * weight) * scale, *_affine_gradients(F, g, standard, weight, bias))
+
+
+# --- records ------------------------------------------------------------------------------------------------------
+
+
+def _moments_forward(xp: Any, input: Any, /, dims: Dims) -> tuple[Any, Any]:
+    mean = xp.mean(input, axis=dims, keepdims=True)
+    return mean, xp.mean((input - mean) ** 2, axis=dims, keepdims=True)
+
+
+def _norm_forward(
+    xp: Any, input: Any, weight: Any = None, bias: Any = None, mean: Any = None, variance: Any = None, /, dims: Dims = (),
+    eps: float = 0.0, workspace: Any = None,
+) -> Any:  # fmt: skip
+    if mean is None:
+        mean, variance = _moments_forward(xp, input, dims)
+    made = (input - mean) / xp.sqrt(variance + eps)
+    made = made if weight is None else made * weight
+    return made if bias is None else made + bias
+
+
+def _norm_record(name: str, backward_name: str) -> Callable[..., Tensor]:
+    return op(
+        name, _norm_forward, promote="accumulate",
+        dtypes="floating", public=False, method=False, out=False, backward_name=backward_name,
+        nondifferentiable=("mean", "variance"), vjp=lambda F, g, input, weight, bias, mean, variance, dims, eps, workspace: (
+            norm_backward(F, g, input, weight, bias, mean, variance, dims, eps, workspace)),
+    )  # fmt: skip
+
+
+_moments = op(
+    "moments", _moments_forward, promote="accumulate", dtypes="floating", results=("mean", "variance"), public=False,
+    method=False,
+    out=False,
+)  # fmt: skip
+_batch_norm = _norm_record("batch_norm", "NativeBatchNormBackward0")
+_layer_norm = _norm_record("layer_norm", "NativeLayerNormBackward0")
+_group_norm = _norm_record("group_norm", "NativeGroupNormBackward0")
+_fixed_norm = op(
+    "fixed_norm", _norm_forward, promote="accumulate", dtypes="floating", public=False, method=False, out=False,
+    backward_name="NativeBatchNormBackward0", nondifferentiable=("mean", "variance"),
+    vjp=lambda F, g, input, weight, bias, mean, variance, eps: (
+        fixed_norm_backward(F, g, input, weight, bias, mean, variance, eps)),
+)  # fmt: skip
+
+
+def _workspace(*tensors: Any) -> Any:
+    return {} if _grad.get() and any(each is not None and each._requires_grad for each in tensors) else None
+
+
+# --- batches ------------------------------------------------------------------------------------------------------
+
+
+def _along_channels(each: Tensor | None, ndim: int) -> Any:
+    """A parameter of the channels in the shape that broadcasts against an input of ``ndim`` dimensions."""
+    return each if each is None or ndim == 2 else each.reshape(1, -1, *(1,) * (ndim - 2))
+
+
+def _check_dtypes(input: Tensor, *parameters: Tensor | None) -> None:
+    """Refuse parameters of another dtype, but single precision beside half, unless a mode is about to cast them."""
+    others = [each.dtype for each in parameters if each is not None and each._kind is not input._kind]
+    if not others or wanted((input, *parameters)) or (input.dtype in dtypes.HALF and {*others} <= {input.dtype, dtypes.float32}):
+        return
+    if all(each is input.dtype for each in others):  # on another device
+        return
+    raise RuntimeError("mixed dtype (CPU): " + ("all inputs must share same datatype." if {*others} == {dtypes.float32} else
+                                                "expect parameter to have scalar type of Float"))  # fmt: skip
+
+
+def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
+    expected = input._array.shape[1:2]
+    for name, each in parameters.items():
+        if each is not None and each._array.shape != expected:
+            raise RuntimeError(f"{name} should contain {sum(input.shape[1:2])} elements not {each.numel()}")
+
+
+def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
+def batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize each channel (dimension 1) over all others (Ioffe & Szegedy 2015, "Batch normalization").
+
+    By the statistics of the batch while training, when the running ones, if any, take a share ``momentum`` of them; else by the
+    running ones.
+    """
+    if input.ndim < 2 and not input.numel():
+        return input.clone()
+    _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_dtypes(input, running_mean, running_var, weight, bias)
+    require_constant("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    ndim, shown = input.ndim, (input, weight, bias)
+    weight, bias = _along_channels(weight, ndim), _along_channels(bias, ndim)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        mean, variance = _along_channels(running_mean, ndim), _along_channels(running_var, ndim)
+        return _shown(_fixed_norm(input, weight, bias, mean, variance, (), eps, None), *shown)
+    _check_both(running_mean, running_var)
+    dims = (0, *range(2, ndim))
+    mean, variance = _moments(alias(input), dims)
+    if input.numel() and (running_mean is not None or running_var is not None):
+        count = input.numel() // max(input.shape[1], 1)
+        _keep_running(running_mean, running_var, mean, variance, count, momentum)
+    return _shown(_batch_norm(input, weight, bias, mean, variance, dims, eps, None), *shown)
+
+
+def _shown(result: Tensor, input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The result with a node for the parameters as they were given."""
+    if input._array.ndim == 2 or (weight is None and bias is None):
+        return result
+    return gathered(result, "NativeBatchNormBackward0", (input, weight, bias))
+
+
+def _keep_running(running_mean: Any, running_var: Any, mean: Tensor, variance: Tensor, count: int, momentum: float) -> None:
+    momentum = as_float("batch_norm", "momentum", momentum)
+    with no_grad():
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(mean.reshape(-1), alpha=momentum)
+        if running_var is not None:
+            unbiased = variance.reshape(-1) * (count / max(count - 1, 1))
+            running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
+
+
+def instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize each channel of each sample by itself (Ulyanov et al. 2016, "Instance normalization")."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    if not use_input_stats:
+        return batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    _check_both(running_mean, running_var)
+    eps = as_float("instance_norm", "eps", eps)
+    _check_channels(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_dtypes(input, running_mean, running_var, weight, bias)
+    dims = tuple(range(2, input.ndim))
+    if running_mean is not None or running_var is not None:
+        mean, variance = _moments(alias(input), dims)
+        _keep_running(running_mean, running_var, mean.mean(0), variance.mean(0), prod(input.shape[2:]), momentum)
+    shape = (-1, *(1,) * len(dims))
+    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
+    made = _group_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+    return shown_as(made, "ViewBackward0")
+
+
+# --- layers and groups --------------------------------------------------------------------------------------------
+
+
+def _check_layer(name: str, input: Tensor, shape: tuple[int, ...], **parameters: Tensor | None) -> None:
+    for parameter, each in parameters.items():
+        if each is not None and tuple(each.shape) != shape:
+            raise RuntimeError(f"Expected {parameter} to be of same shape as normalized_shape, but got {parameter} of shape "
+                               f"{list(each.shape)} and normalized_shape = {list(shape)}")  # fmt: skip
+    if not shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+                           "got normalized_shape = []")  # fmt: skip
+    if tuple(input._array.shape[-len(shape) :]) != shape:
+        expected = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], but got input of size"
+                           f"{list(input.shape)}")  # fmt: skip
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize over the last dimensions, which have the shape ``normalized_shape`` (Ba et al. 2016, "Layer normalization").
+
+    >>> import flambeau as torch
+    >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), [2])
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    _check_layer("layer_norm", input, shape, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias)
+    dims = tuple(range(-len(shape), 0))
+    return _layer_norm(input, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Normalize groups of channels of each sample (Wu & He 2018, "Group normalization")."""
+    batch, channels, *space = input.shape
+    if not isinstance(num_groups, int):
+        raise TypeError(f"group_norm(): argument 'num_groups' (position 2) must be int, not {type(num_groups).__name__}")
+    eps = as_float("group_norm", "eps", eps)
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{list(input.shape)} and num_groups={num_groups}")  # fmt: skip
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and tuple(each.shape) != (channels,):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                               f"{name} of shape {list(each.shape)} and input of shape {list(input.shape)}")  # fmt: skip
+    _check_dtypes(input, weight, bias)
+    shape, parameters = (num_groups, channels // num_groups, *(1,) * len(space)), (input, weight, bias)
+    grouped = input.reshape(batch, num_groups, channels // num_groups, *space)
+    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
+    dims = tuple(range(-1 - len(space), 0))
+    made = _group_norm(grouped, weight, bias, None, None, dims, eps, _workspace(input, weight, bias))
+    return gathered(in_format_of(made.reshape(input.shape), input), "NativeGroupNormBackward0", parameters)
+
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """Divide by the root of the mean square over the last dimensions (Zhang & Sennrich 2019, "Root mean square layer norm")."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if input.ndim < len(shape):
+        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions, but got {input.ndim}")
+    _check_layer("rms_norm", input, shape, weight=weight)
+    require_dtype("rms_norm", input, "inexact")
+    wide = input.float() if input.dtype in dtypes.HALF else input
+    eps = dtypes.finfo(wide.dtype).eps if eps is None else eps
+    scale = ((wide * wide).mean(tuple(range(-len(shape), 0)), keepdim=True) + eps).rsqrt()
+    made = wide * scale
+    return (made if weight is None else made * weight).to(input.dtype)
+
+
+for _function in (batch_norm, group_norm, instance_norm, layer_norm, rms_norm):
+    PUBLIC[_function.__name__] = _function

@@ -1,0 +1,65 @@
+"""Orthogonal polynomials, of a degree that is a tensor too, by their three-term recurrences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..calls.op import op
+from .precision import in_double
+from .standard import extremes
+
+__all__ = ["POLYNOMIALS"]
+
+Step = Callable[[int, Any, Any, Any], Any]  # degree k, x, and the polynomials of degrees k and k - 1, to that of k + 1
+
+
+def _evaluate(xp: Any, x: Any, n: Any, first: Any, step: Step) -> Any:
+    """The polynomial of degree ``n`` (rounded towards 0; below 0 there is none, which counts as 0) at ``x``."""
+    x, n = xp.broadcast_arrays(x, xp.trunc(n))
+    before, now = xp.ones_like(x), first
+    made = xp.where(n == 0, before, xp.where(n == 1, now, 0.0))
+    for k in range(1, int(extremes(xp, n)[1]) if n.size else 0):
+        before, now = now, step(k, x, now, before)
+        made = xp.where(n == k + 1, now, made)
+    return xp.where((n >= 0) & (x != x), x, made)
+
+
+def _chebyshev_step(k: int, x: Any, now: Any, before: Any) -> Any:
+    return 2 * x * now - before
+
+
+_FAMILIES: dict[str, tuple[str, Callable[[Any], Any], Step]] = {  # what it is called, degree 1, and the recurrence
+    "chebyshev_polynomial_t": ("Chebyshev polynomial of the first kind", lambda x: x, _chebyshev_step),
+    "chebyshev_polynomial_u": ("Chebyshev polynomial of the second kind", lambda x: 2 * x, _chebyshev_step),
+    "chebyshev_polynomial_v": ("Chebyshev polynomial of the third kind", lambda x: 2 * x - 1, _chebyshev_step),
+    "chebyshev_polynomial_w": ("Chebyshev polynomial of the fourth kind", lambda x: 2 * x + 1, _chebyshev_step),
+    "hermite_polynomial_h": (
+        "physicist's Hermite polynomial", lambda x: 2 * x, lambda k, x, now, before: 2 * (x * now - k * before)),
+    "hermite_polynomial_he": (
+        "probabilist's Hermite polynomial", lambda x: x, lambda k, x, now, before: x * now - k * before),
+    "laguerre_polynomial_l": (
+        "Laguerre polynomial", lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)),
+    "legendre_polynomial_p": (
+        "Legendre polynomial", lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)),
+}  # fmt: skip
+
+
+def _polynomial(name: str, called: str, first: Callable[[Any], Any], step: Step, shifted: bool) -> Any:
+    @in_double
+    def forward(xp: Any, x: Any, n: Any) -> Any:
+        x = 2 * x - 1 if shifted else x
+        return _evaluate(xp, x, n, first(xp.broadcast_arrays(x, n)[0]), step)
+
+    where = " of ``2 * x - 1``" if shifted else ""
+    return op(
+        f"special_{name}", lambda xp, x, n: forward(xp, x, n), promote="float", dtypes="real", public=False, method=False,
+        doc=f"The {called} of degree ``n``{where}.",
+    )  # fmt: skip
+
+
+POLYNOMIALS = {name: _polynomial(name, *family, shifted=False) for name, family in _FAMILIES.items()}
+POLYNOMIALS |= {
+    f"shifted_{name}": _polynomial(f"shifted_{name}", *family, shifted=True)
+    for name, family in _FAMILIES.items() if name.startswith("chebyshev")
+}  # fmt: skip

@@ -1,0 +1,369 @@
+"""Pooling: the maximum, the mean or a norm over windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+
+from ..calls.dispatch import require_flags, whole_numbers
+from ..calls.node_names import become, gathered, step
+from ..calls.op import composite, op
+from ..calls.wrappers import with_out
+from ..tape.engine import kind_of_edge, shape_of
+from ..tensors.tensor import Tensor
+from .convolution import kernel_places, pad_space, spread_out, window
+from .formula import formula
+
+__all__ = ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool"]
+
+Sizes = Sequence[int]
+
+
+# --- maxima -------------------------------------------------------------------------------------------------------
+
+
+def _reach(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, given: Sizes) -> list[int]:
+    """How much to pad at the end of each dimension so that every window fits."""
+    return [max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)
+            for o, k, s, p, d, n in zip(size, kernel, stride, padding, dilation, given, strict=True)]  # fmt: skip
+
+
+def _lowest(xp: Any, dtype: Any) -> Any:
+    return -xp.inf if xp.isdtype(dtype, "real floating") else xp.iinfo(dtype).min
+
+
+def _padded_with_lowest(xp: Any, input: Any, before: Sizes, after: Sizes) -> Any:
+    lowest = _lowest(xp, input.dtype)
+    for dim, (low, high) in enumerate(zip(before, after, strict=True), 2):
+        for amount, in_front in ((low, True), (high, False)):
+            if amount:
+                more = xp.full((*input.shape[:dim], amount, *input.shape[dim + 1 :]), lowest, dtype=input.dtype)
+                input = xp.concat([more, input] if in_front else [input, more], axis=dim)
+    return input
+
+
+def _max_pool_forward(
+    xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+) -> Any:
+    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
+    padded = _padded_with_lowest(xp, input, padding, after)
+    made = None
+    for _, start in kernel_places(window_size, dilation):
+        seen = padded[window(start, size, stride)]
+        made = seen if made is None else xp.maximum(made, seen)
+    return made if prod(window_size) > 1 else xp.asarray(made, copy=True)
+
+
+def max_pool_indices_forward(
+    xp: Any, input: Any, /, window_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+) -> Any:
+    """For each window, where in the flattened space of the input its maximum is."""
+    after = _reach(size, window_size, stride, padding, dilation, input.shape[2:])
+    padded = _padded_with_lowest(xp, input, padding, after)
+    best: Any = None
+    found: Any = None
+    for _, start in kernel_places(window_size, dilation):
+        seen = padded[window(start, size, stride)]
+        here = _positions(xp, start, size, stride, padding, input.shape[2:])
+        if best is None:
+            best, found = seen, xp.zeros(seen.shape, dtype=xp.int64) + here
+        else:
+            better = ((seen > best) | (seen != seen) | (found < 0)) & (here >= 0)
+            best, found = xp.where(better, seen, best), xp.where(better, here, found)
+    return found
+
+
+def _positions(xp: Any, start: Sizes, size: Sizes, stride: Sizes, padding: Sizes, given: Sizes) -> Any:
+    """The flat positions that one place in the kernel meets; -1 in the padding."""
+    flat, outside = xp.zeros((1,) * len(size), dtype=xp.int64), xp.zeros((1,) * len(size), dtype=xp.bool)
+    for dim, (a, o, s, p, n) in enumerate(zip(start, size, stride, padding, given, strict=True)):
+        along = xp.reshape(xp.arange(o, dtype=xp.int64) * s + (a - p), tuple(o if i == dim else 1 for i in range(len(size))))
+        flat, outside = flat * n + along, outside | (along < 0) | (along >= n)
+    return xp.where(outside, xp.asarray(-1, dtype=xp.int64), flat)
+
+
+def check_places(indices: Any, size: Sizes) -> None:
+    """RuntimeError where a place is not in a volume of this size."""
+    low, high = indices._kind.backend.extremes(indices._array) if indices.numel() else (0, -1)
+    if low < 0 or high >= prod(size):
+        wrong = int(low if low < 0 else high)
+        raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
+
+
+def unpooled(F: Any, g: Any, indices: Any, shape: Sizes) -> Any:
+    """The gradient put where the maxima came from."""
+    flat = (*shape[:2], prod(shape[2:]))
+    rows = (*g.shape[:2], prod(g.shape[2:]))
+    made = F.scatter_add_along(F.zeros_of(g, flat), F.reshape(g, rows), F.reshape(indices, rows), 2)
+    return F.reshape(made, tuple(shape))
+
+
+@formula
+def max_pool_backward(
+    F: Any, g: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, size: Sizes
+) -> Any:
+    return unpooled(F, g, F.max_pool_indices(input, kernel, stride, padding, dilation, size), tuple(input.shape))
+
+
+def _as_one_row(name: str) -> Callable[[Any], None]:
+    """Unfolds the node of a pooling of rows into a pooling of images of one row, which has a node called ``name``."""
+
+    def unfold(node: Any) -> None:
+        (input,) = node.edges
+        kind, given, made, pool = kind_of_edge(input), tuple(shape_of(input)), tuple(node.shape), type(node).apply
+
+        def pooled(self: Any, F: Any, g: Any, unpack: Any) -> tuple[Any]:
+            (gradient,) = pool(self, F, F.reshape(g, made), unpack)
+            return (F.reshape(gradient, (*given[:-1], 1, given[-1])),)
+
+        image = step(node, "UnsqueezeBackward0", 2, (input,), kind, (*given[:-1], 1, given[-1]),
+                     lambda self, F, g, unpack: (F.reshape(g, given),))  # fmt: skip
+        maxima = step(node, name, 1, (image,), kind, (*made[:-1], 1, made[-1]), pooled, takes_saved=True)
+        become(node, "SqueezeBackward1", (maxima,), lambda self, F, g, unpack: (F.reshape(g, (*made[:-1], 1, made[-1])),))
+
+    return unfold
+
+
+def _backward_name(name: str, n: int) -> dict[str, Any]:
+    if n > 1:
+        return {"backward_name": name.format(n)}
+    return {"backward_name": "SqueezeBackward1", "decompose": _as_one_row(name.format(2))}
+
+
+def _max_pool_record(n: int) -> Callable[..., Tensor]:
+    return op(
+        f"max_pool{n}d", _max_pool_forward, dtypes="real numbers", public=False, method=False, out=False,
+        **_backward_name("MaxPool{}DWithIndicesBackward0", n),
+        input=lambda F, g, input, window_size, stride, padding, dilation, size: F.tied(max_pool_backward(
+            F, g, input, window_size, stride, padding, dilation, size), input),
+    )  # fmt: skip
+
+
+_max_pool = {n: _max_pool_record(n) for n in (1, 2, 3)}
+_max_pool_indices = op(
+    "max_pool_indices", max_pool_indices_forward, promote="index", dtypes="real numbers", public=False, method=False, out=False)
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def per_dimension(function: str, name: str, value: Any, n: int) -> tuple[int, ...]:
+    """An int for each of ``n`` dimensions, or one for all."""
+    if type(value) is int:
+        return (value,) * n
+    given = whole_numbers(name, value)
+    if len(given) not in (1, n):
+        many = {1: "one int", 2: "two ints", 3: "three ints"}[n]
+        raise RuntimeError(f"{function}: {name} must either be a single int, or a tuple of {many}")
+    return given if len(given) == n else given * n
+
+
+def _with_batch(function: str, n: int, input: Tensor) -> tuple[Tensor, bool]:
+    """The input with a batch dimension, and whether it had one."""
+    shape = input._array.shape
+    if len(shape) not in (n + 1, n + 2) or 0 in (shape[1:] if len(shape) == n + 2 else shape):
+        if n == 1:
+            raise RuntimeError(f"{function}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+                               f"got:{list(shape)}")  # fmt: skip
+        if len(shape) not in (n + 1, n + 2):
+            raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+        raise RuntimeError(f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
+                           f"got:{list(shape)}")  # fmt: skip
+    return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)
+
+
+def pooled_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> tuple[int, ...]:
+    """The size after pooling.  With ``ceil_mode`` a last window may start inside and end outside."""
+    made = []
+    for n, k, s, p, d in zip(given, kernel, stride, padding, dilation, strict=True):
+        size = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
+        made.append(size - 1 if ceil_mode and (size - 1) * s >= n + p else size)
+    return tuple(made)
+
+
+def _geometry(
+    function: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:
+    """Kernel, stride, padding and dilation for each dimension, and the size of the result."""
+    kernel = per_dimension(function, "kernel_size", kernel_size, n)
+    unset = stride is None or (isinstance(stride, (tuple, list)) and not stride)
+    stride = kernel if unset else per_dimension(function, "stride", stride, n)
+    padding, dilation = per_dimension(function, "padding", padding, n), per_dimension(function, "dilation", dilation, n)
+    return kernel, stride, padding, dilation, _checked_size(input._array.shape, kernel, stride, padding, dilation, ceil_mode)
+
+
+@lru_cache(256)
+def _checked_size(given: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
+    """The size of the result for an input of shape ``given``; refuses windows that cannot be."""
+    if min(kernel) <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {' '.join(map(str, kernel))}")
+    if min(stride) <= 0:
+        raise RuntimeError("stride should not be zero")
+    if min(dilation) <= 0:
+        raise RuntimeError("dilation should be greater than zero, but got dilation " + " ".join(map(str, dilation)))
+    for p, k, d in zip(padding, kernel, dilation, strict=True):
+        if not 0 <= p <= (d * (k - 1) + 1) // 2:
+            what = "pad must be non-negative" if p < 0 else "pad should be at most half of effective kernel size"
+            raise RuntimeError(f"{what}, but got pad={p}, kernel_size={k} and dilation={d}")
+    size = pooled_size(given[2:], kernel, stride, padding, dilation, ceil_mode)
+    if min(size) < 1:
+        before, after = ("x".join(map(str, (given[1], *each))) for each in (given[2:], size))
+        raise RuntimeError(f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small")
+    return size
+
+
+def max_pool(
+    n: int, input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The maximum of each window over the last ``n`` dimensions and, if asked for, where in them (flattened) it is."""
+    require_flags(f"max_pool{n}d", ceil_mode=ceil_mode)
+    input, batched = _with_batch(f"max_pool{n}d", n, input)
+    geometry = _geometry(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+    made = _max_pool[n](input, *geometry)
+    if not batched:
+        made = made.squeeze(0) if n == 1 else gathered(made.squeeze(0), f"MaxPool{n}DWithIndicesBackward0", (input,))
+    if not return_indices:
+        return made
+    indices = _max_pool_indices(input, *geometry)
+    return made, indices if batched else indices.squeeze(0)
+
+
+# --- means --------------------------------------------------------------------------------------------------------
+
+
+def window_sizes(
+    xp: Any,
+    given: Sizes,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    size: Sizes,
+    count_padding: bool,
+    divisor: int | None,
+    dtype: Any,
+) -> Any:
+    """How many elements each window has: a number, or an array where windows at the edges have fewer."""
+    if divisor is not None:
+        return divisor
+    counts: Any = 1
+    for dim, (n, k, s, p, o) in enumerate(zip(given, kernel, stride, padding, size, strict=True)):
+        starts = [i * s - p for i in range(o)]
+        ends = [min(start + k, n + p) for start in starts]
+        lengths = [e - a if count_padding else min(e, n) - max(a, 0) for a, e in zip(starts, ends, strict=True)]
+        if len(set(lengths)) == 1:
+            counts = counts * lengths[0]
+        else:
+            counts = counts * xp.reshape(xp.asarray(lengths, dtype=dtype), tuple(o if i == dim else 1 for i in range(len(size))))
+    return counts
+
+
+def _avg_pool_forward(
+    xp: Any,
+    input: Any,
+    /,
+    window_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    size: Sizes,
+    count_padding: bool,
+    divisor: int | None,
+) -> Any:
+    ones = (1,) * len(size)
+    after = _reach(size, window_size, stride, padding, ones, input.shape[2:])
+    padded = pad_space(xp, input, padding, after)
+    made: Any = None
+    for start in product(*map(range, window_size)):
+        seen = padded[window(start, size, stride)]
+        made = seen if made is None else made + seen
+    counts = window_sizes(xp, input.shape[2:], window_size, stride, padding, size, count_padding, divisor, input.dtype)
+    if not xp.isdtype(input.dtype, "integral"):
+        return made / counts
+    quotient = xp.abs(made) // xp.abs(counts)
+    return xp.where((made < 0) != (counts < 0), -quotient, quotient)  # rounded towards zero
+
+
+def _avg_pool_backward_forward(
+    xp: Any, input: Any, /, space: Sizes, window_size: Sizes, stride: Sizes, padding: Sizes, size: Sizes, count_padding: bool,
+    divisor: int | None,
+) -> Any:  # fmt: skip
+    spread = spread_out(
+        xp, input / window_sizes(xp, space, window_size, stride, padding, size, count_padding, divisor, input.dtype), stride
+    )
+    reach = [
+        max(n + 2 * p, k - 1 + length) for n, p, k, length in zip(space, padding, window_size, spread.shape[2:], strict=True)
+    ]
+    made: Any = None
+    for start in product(*map(range, window_size)):
+        part = pad_space(xp, spread, start, [r - a - n for r, a, n in zip(reach, start, spread.shape[2:], strict=True)])
+        made = part if made is None else made + part
+    return made[(..., *(slice(p, p + n) for p, n in zip(padding, space, strict=True)))]
+
+
+def _avg_pool_record(n: int) -> Callable[..., Tensor]:
+    return op(
+        f"avg_pool{n}d_windows", _avg_pool_forward, promote="accumulate",
+        dtypes="real numbers", public=False, method=False, out=False,
+        **_backward_name("AvgPool{}DBackward0", n),
+        input=lambda F, g, input, window_size, stride, padding, size, count_padding, divisor: F.tied(F.avg_pool_backward(
+            g, tuple(input.shape[2:]), window_size, stride, padding, size, count_padding, divisor), input),
+    )  # fmt: skip
+
+
+_avg_pool = {n: _avg_pool_record(n) for n in (1, 2, 3)}
+op(
+    "avg_pool_backward", _avg_pool_backward_forward, promote="accumulate", public=False, method=False, out=False,
+    input=lambda F, g, window_size, stride, padding, size, count_padding, divisor: getattr(F, f"avg_pool{len(size)}d_windows")(
+        g, window_size, stride, padding, size, count_padding, divisor),
+)  # fmt: skip
+
+
+def _mean_of_windows(
+    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    input, batched = _with_batch(f"avg_pool{n}d", n, input)
+    kernel, stride, padding, _, size = _geometry(f"avg_pool{n}d", n, input, kernel_size, stride, padding, 1, ceil_mode)
+    made = _avg_pool[n](input, kernel, stride, padding, size, count_include_pad, divisor_override)
+    return made if batched else made.squeeze(0)
+
+
+@composite(method=False)
+def avg_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
+) -> Tensor:
+    """The mean of windows of ``(N, C, L)`` or ``(C, L)``; see :func:`torch.nn.functional.avg_pool2d`."""
+    return _mean_of_windows(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+@with_out
+def avg_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of windows of ``(N, C, H, W)`` or ``(C, H, W)``.
+
+    ``stride`` is the kernel's size where not given.  Zeros in the padding count unless ``count_include_pad`` is False;
+    ``divisor_override`` replaces the number of elements.
+
+    >>> import flambeau as torch
+    >>> torch.nn.functional.avg_pool2d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 2)
+    tensor([[[2.5000]]])
+    """
+    return _mean_of_windows(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+@with_out
+def avg_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of windows of ``(N, C, D, H, W)`` or ``(C, D, H, W)``; see :func:`avg_pool2d`."""
+    return _mean_of_windows(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)

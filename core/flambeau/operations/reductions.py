@@ -1,0 +1,523 @@
+"""Sums, products, means, extremes and truths over dimensions, and running ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..calls.arguments import Dims, Number
+from ..calls.dispatch import refusing
+from ..calls.op import composite, op
+from ..calls.results import result_type
+from ..calls.tables import OPS
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .formula import no_slope
+from .standard import look
+from .views import wrap_dim
+
+
+def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions that ``dim`` (None, an int or a sequence) means."""
+    if not ndim or dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(ndim))
+    return tuple(each + ndim if each < 0 else each for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+
+
+def spread(F: Any, g: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
+    """Undo a reduction's loss of shape: the gradient again for every element that went into it."""
+    if dim is not None and not keepdim and len(g.shape) != len(shape):
+        kept = set(reduced_dims(dim, len(shape)))
+        g = F.reshape(g, tuple(1 if i in kept else n for i, n in enumerate(shape)))
+    return F.expand(g, tuple(shape))
+
+
+def count(shape: Sequence[int], dim: Any) -> int:
+    """How many elements a reduction takes together."""
+    return math.prod(shape[each] for each in reduced_dims(dim, len(shape)))
+
+
+def axis_of(dim: Any, input: Any) -> Any:
+    """``dim`` as array libraries have it, to whom a number without dimensions has not even dimension 0 and -1."""
+    if not input.ndim and dim is not None:
+        for each in dim if isinstance(dim, (tuple, list)) else (dim,):
+            wrap_dim(each, 0)
+        return None
+    return tuple(dim) or None if isinstance(dim, (tuple, list)) else dim
+
+
+sum = op(
+    "sum", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None: xp.sum(input, axis=axis_of(dim, input), keepdims=keepdim),
+    promote="sum", backward_name_along="SumBackward1",
+    doc="""The sum of all elements, or over the dimensions ``dim``; integers are summed in int64.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).sum(0, keepdim=True)
+    tensor([[4, 6]])
+    """,
+    input=lambda F, g, input_shape, dim, keepdim: (
+        F.expand(g, input_shape) if dim is None else spread(F, g, input_shape, dim, keepdim)),
+)  # fmt: skip
+
+_mean = op(
+    "mean", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
+        xp.mean(input, axis=axis_of(dim, input), keepdims=keepdim),
+    promote="accumulate", public=False, method=False, backward_name_along="MeanBackward1",
+    input=lambda F, g, input_shape, dim, keepdim: spread(F, g / count(input_shape, dim), input_shape, dim, keepdim),
+)  # fmt: skip
+
+
+@composite(out=True)
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The mean of all elements, or over the dimensions ``dim``.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex.
+    """
+    if (dtype or input.dtype).category < dtypes.FLOATING:
+        problem = "could not infer output dtype. Input dtype" if dtype is None else "the desired output dtype"
+        raise RuntimeError(f"mean(): {problem} must be either a floating point or complex dtype. Got: "
+                           f"{(dtype or input.dtype).legacy_name}")  # fmt: skip
+    return _mean(input, dim, keepdim, dtype=dtype)
+
+
+# --- products, extremes, truths -----------------------------------------------------------------------------------
+
+
+def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    """Each element's gradient is the product of the others: by running products, so that zeros do no harm."""
+    if not input_shape:
+        return g
+    flat = dim is None
+    source = F.reshape(input, (-1,)) if flat else input
+    axis = 0 if flat else dim
+    before = F.cumprod(source, axis)
+    after = F.flip(F.cumprod(F.flip(source, (axis,)), axis), (axis,))
+    others = F.shifted(before, axis, 1) * F.shifted(after, axis, -1)
+    return spread(F, g, input_shape, dim, keepdim) * F.conj(F.reshape(others, tuple(input_shape)))
+
+
+_prod = op(
+    "prod", lambda xp, input, /, dim=None, keepdim=False, *, dtype=None:
+        xp.prod(input, axis=axis_of(dim, input), keepdims=keepdim),
+    promote="sum", public=False, method=False, backward_name_along="ProdBackward1", input=_prod_grad,
+)  # fmt: skip
+
+
+def _shifted_forward(xp: Any, input: Any, /, dim: int, by: int) -> Any:
+    one = [slice(None)] * input.ndim
+    one[dim] = slice(0, 1)
+    ones = xp.ones_like(look(xp, input, tuple(one)))
+    one[dim] = slice(0, -1) if by > 0 else slice(1, None)
+    rest = look(xp, input, tuple(one))
+    parts = [ones, rest] if by > 0 else [rest, ones]
+    return xp.concat(parts, axis=dim)
+
+
+def _shifted_grad(F: Any, g: Any, dim: int, by: int, input_shape: Any) -> Any:
+    length = input_shape[dim]
+    index = (slice(None),) * dim + (slice(1, length) if by > 0 else slice(0, length - 1),)
+    place = (slice(None),) * dim + (slice(0, length - 1) if by > 0 else slice(1, length),)
+    return F.getitem_backward(F.getitem_slice(g, index), tuple(input_shape), place)
+
+
+op(
+    "shifted", _shifted_forward, public=False, method=False, out=False, input=_shifted_grad,
+    doc="The elements moved on by one along ``dim``, with a 1 moving in.",
+)  # fmt: skip
+
+
+def _one_dim(name: str, input: Tensor, dim: Any) -> int:
+    if isinstance(dim, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    return wrap_dim(dim, input.ndim)
+
+
+@composite(out=True)
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The product of all elements, or over one dimension; integers are multiplied in int64."""
+    return _prod(input, None if dim is None else _one_dim("prod", input, dim), keepdim, dtype=dtype)
+
+
+def _among_equals(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient shared evenly among the elements that equal the extreme."""
+    found = input == spread(F, out, input_shape, dim, keepdim)
+    ones = F.masked(F.ones_of(input), found)
+    share = F.sum(ones, tuple(reduced_dims(dim, len(input_shape))), True)
+    return ones * spread(F, g, input_shape, dim, keepdim) / share
+
+
+def _evenly_among(F: Any, g: Any, input: Any, value: Any) -> Any:
+    found = F.masked(F.ones_of(input), (input == value) | ((input != input) & (value != value)))
+    return found * (g / F.sum(found))
+
+
+one_of = op(
+    "one_of", lambda xp, input, value: xp.asarray(value, copy=True), public=False, method=False, out=False,
+    doc="The value, which elements of the input have, NaN among them; they share the gradient.", input=_evenly_among,
+)  # fmt: skip
+op("ones_of", lambda xp, input: xp.ones_like(input), public=False, method=False, out=False)
+amax_ = op(
+    "amax", lambda xp, input, /, dim=(), keepdim=False: xp.max(input, axis=axis_of(dim, input), keepdims=keepdim),
+    dtypes="real", public=False, method=False,
+    input=_among_equals,
+)  # fmt: skip
+amin_ = op(
+    "amin", lambda xp, input, /, dim=(), keepdim=False: xp.min(input, axis=axis_of(dim, input), keepdims=keepdim),
+    dtypes="real", public=False, method=False,
+    input=_among_equals,
+)  # fmt: skip
+
+
+def _refuse_empty(name: str, input: Tensor, dim: Any) -> None:
+    shape = input._array.shape
+    if 0 in shape:
+        if dim is None or dim == ():
+            error = IndexError if name.startswith("arg") else RuntimeError
+            raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                        "with the 'dim' argument.")  # fmt: skip
+        for each in reduced_dims(dim, len(shape)):
+            if shape[each] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
+
+
+@composite(out=True)
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The largest element, or of each slice over ``dim``; equal ones share the gradient."""
+    _refuse_empty("amax", input, dim)
+    return amax_(input, dim, keepdim)
+
+
+@composite(out=True)
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The smallest element, or of each slice over ``dim``; equal ones share the gradient."""
+    _refuse_empty("amin", input, dim)
+    return amin_(input, dim, keepdim)
+
+
+def _extreme(name: str, arg: str) -> Any:
+    """``max(dim)`` and ``min(dim)``: the values and where they are."""
+
+    def forward(xp: Any, input: Any, /, dim: int, keepdim: bool = False) -> Any:
+        where = getattr(xp, arg)(input, axis=dim, keepdims=True)
+        values = xp.take_along_axis(input, where, axis=dim)
+        where = xp.astype(where, xp.int64)
+        return (values, where) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(where, axis=dim))
+
+    return op(
+        f"{name}_dim", forward, results=("values", "indices"), result_promotions=("same", "index"), public=False, method=False,
+        dtypes="real", check=refusing(dtypes.COMPLEX, f"{name}(): does not support complex input"),
+        backward_name=f"{name.capitalize()}Backward0",
+        vjp=lambda F, g, indices, input_shape, dim, keepdim: (select_backward(F, g[0], indices, input_shape, dim, keepdim),),
+    )  # fmt: skip
+
+
+def select_backward(F: Any, g: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
+    """Put gradients back where ``indices`` along ``dim`` found the values."""
+    if not shape:
+        return g
+    if not keepdim:
+        kept = tuple(1 if each == dim else length for each, length in enumerate(shape))
+        g, indices = F.reshape(g, kept), F.reshape(indices, kept)
+    return F.scatter_add_along(F.zeros_of(g, tuple(shape)), g, indices, dim)
+
+
+_max_dim, _min_dim = _extreme("max", "argmax"), _extreme("min", "argmin")
+
+
+def _max_or_min(name: str, along: Any, of_all: Any, of_two: str) -> Any:
+    def function(input: Tensor, *args: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+        if args:
+            dim, keepdim = (args[0], args[1] if len(args) > 1 else keepdim)
+            if type(dim) is not int and not isinstance(dim, Tensor):
+                raise TypeError(f"{name}(): argument 'dim' (position 2) must be int or Tensor, not {type(dim).__name__}")
+        if isinstance(dim, Tensor):
+            dim, other = None, dim
+        if other is not None:
+            return getattr(input, of_two)(other)
+        if dim is None:
+            _refuse_empty(name, input, None)
+            made = one_of(input, of_all(input.detach(), ())) if input._requires_grad else of_all(input, ())
+            return shown_as(made, f"{name.capitalize()}Backward1")
+        _refuse_empty(name, input, (dim,)) if 0 in input._array.shape else None
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            values, indices = along(input.reshape(1), 0, keepdim=False)
+            return result_type(OPS[f"{name}_dim"])((values, indices))
+        return along(input, wrap_dim(dim, input.ndim), keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (f"The {name}imum: of all elements; of each slice over ``dim``, with its indices; or of two tensors, "
+                        "element by element.")  # fmt: skip
+    return composite(function, out=True)
+
+
+max = _max_or_min("max", _max_dim, amax_, "maximum")
+min = _max_or_min("min", _min_dim, amin_, "minimum")
+
+
+def _arg(name: str) -> Any:
+    def forward(xp: Any, input: Any, /, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None and keepdim:
+            return xp.reshape(getattr(xp, name)(xp.reshape(input, (-1,)), axis=0), (1,) * input.ndim)
+        return getattr(xp, name)(input, axis=dim, keepdims=keepdim) if dim is not None else getattr(xp, name)(input)
+
+    record = op(name, forward, promote="index", public=False, method=False)
+
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        _refuse_empty(name, input, None if dim is None else (dim,)) if 0 in input._array.shape else None
+        if input._kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+            raise RuntimeError(f"{name}(): does not support {'complex' if input.is_complex() else 'bool'} input")
+        if not input.ndim:
+            return input.new_zeros((), dtype=dtypes.int64)
+        return record(input, None if dim is None else wrap_dim(dim, input.ndim), keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The index of the {name[3:]}imum: among all elements as if flattened, or of each slice over ``dim``."
+    return composite(function, out=True)
+
+
+argmax, argmin = _arg("argmax"), _arg("argmin")
+
+
+def _truth(name: str, word: str) -> Any:
+    record = op(
+        name, lambda xp, input, /, dim=None, keepdim=False: getattr(xp, name)(
+            input if input.dtype == xp.bool else input != 0, axis=axis_of(dim, input), keepdims=keepdim),
+        promote="truth", doc=f"Whether {word} nonzero: of all, or of each slice over ``dim``.",
+    )  # fmt: skip
+    return record
+
+
+all, any = _truth("all", "every element is"), _truth("any", "an element is")
+
+
+# --- variance -----------------------------------------------------------------------------------------------------
+
+
+def _divisor(shape: Any, dim: Any, correction: float) -> float:
+    from builtins import max as larger
+
+    return larger(count(shape, dim) - correction, 0.0)
+
+
+def _variance_forward(xp: Any, input: Any, /, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Any:
+    centred = input - xp.mean(input, axis=axis_of(dim, input), keepdims=True)
+    total, rest = (xp.sum(each, axis=axis_of(dim, input), keepdims=keepdim) for each in (_squared(xp, centred), centred))
+    divisor = _divisor(input.shape, dim, correction)
+    if not divisor:
+        return total * xp.asarray(float("nan"), dtype=total.dtype) / 1
+    return (total - _squared(xp, rest) / count(input.shape, dim)) / divisor  # less what rounding the mean added
+
+
+def _squared(xp: Any, x: Any) -> Any:
+    return xp.real(x * xp.conj(x)) if xp.isdtype(x.dtype, "complex floating") else x * x
+
+
+def _variance_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    dims = reduced_dims(dim, len(input_shape))
+    divisor = _divisor(input_shape, dim, correction)
+    centred = input - F.mean(input, dims, True)
+    scale = 2.0 / divisor if divisor else float("nan")
+    return spread(F, g, input_shape, dim, keepdim) * centred * scale
+
+
+_var = op("var", _variance_forward, promote="real_accumulate", public=False, method=False, input=_variance_grad)
+
+
+def _variance_arguments(
+    name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any
+) -> tuple[Any, float, bool]:
+    if isinstance(dim, bool):  # var(input, unbiased)
+        dim, unbiased = None, dim
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    if correction is None:
+        correction = 1 if unbiased else 0
+    if dim is not None:
+        dim = tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))) or None
+    if input.numel() and _divisor(input.shape, dim, correction) <= 0:
+        import warnings
+
+        warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                      "(input numel divided by output numel).", stacklevel=4)  # fmt: skip
+    return dim, correction, keepdim
+
+
+@composite(out=True)
+def var(
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Tensor:  # fmt: skip
+    """The variance of all elements, or over ``dim``, with ``n - correction`` in the denominator (1 unless given)."""
+    dim, correction, keepdim = _variance_arguments("var", input, dim, unbiased, keepdim, correction)
+    return _var(input, dim, correction, keepdim)
+
+
+@composite(out=True)
+def std(
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Tensor:  # fmt: skip
+    """The standard deviation of all elements, or over ``dim``, with ``n - correction`` in the denominator."""
+    return _std(input, *_variance_arguments("std", input, dim, unbiased, keepdim, correction))
+
+
+def _one_over(F: Any, x: Any) -> Any:
+    """``1 / x``; where ``x`` is 0, 0 with a slope of 0."""
+    zero = x == 0
+    return F.masked(1 / (x + F.masked(F.ones_of(x), zero)), ~zero)
+
+
+def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    return _variance_grad(F, g * 0.5 * _one_over(F, out), input, input_shape, dim, correction, keepdim)
+
+
+_std = op(
+    "std",
+    lambda xp, input, /, dim=None, correction=1, keepdim=False: xp.sqrt(_variance_forward(xp, input, dim, correction, keepdim)),
+    promote="real_accumulate", public=False, method=False, input=_std_grad,
+)  # fmt: skip
+
+
+@composite(method=False, grad_fn="VarMeanBackward0")
+def var_mean(
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Any:  # fmt: skip
+    """The variance and the mean."""
+    dim, correction, keepdim = _variance_arguments("var_mean", input, dim, unbiased, keepdim, correction)
+    return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+
+
+@composite(method=False, grad_fn="StdMeanBackward0")
+def std_mean(
+    input: Tensor, dim: Dims | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Number | None = None,
+) -> Any:  # fmt: skip
+    """The standard deviation and the mean."""
+    dim, correction, keepdim = _variance_arguments("std_mean", input, dim, unbiased, keepdim, correction)
+    return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+
+
+# --- running ------------------------------------------------------------------------------------------------------
+
+_cumsum = op(
+    "cumsum", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_sum(input, axis=dim), promote="sum", public=False,
+    method=False,
+    input=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)),
+)  # fmt: skip
+
+
+def _cumprod_grad(F: Any, g: Any, input: Any, dim: int, input_shape: Any) -> Any:
+    """The sum over later products, each without this element: a triangle of products, exact at zeros."""
+    n = input_shape[dim]
+    rows = []
+    for k in range(n):
+        before: Any = (slice(None),) * dim
+        head = F.getitem_slice(input, (*before, slice(0, k)))
+        tail = F.getitem_slice(input, (*before, slice(k + 1, n)))
+        later = F.getitem_slice(g, (*before, slice(k, n)))
+        lead = F.prod(head, dim, True)
+        chain = F.cumprod(F.cat([lead, tail], dim), dim)
+        rows.append(F.sum(later * F.conj(chain), dim, True))
+    return F.cat(rows, dim) if rows else g
+
+
+_cumprod = op(
+    "cumprod", lambda xp, input, /, dim, *, dtype=None: xp.cumulative_prod(input, axis=dim), promote="sum", public=False,
+    method=False,
+    input=_cumprod_grad,
+)  # fmt: skip
+
+
+def _running(name: str, record: Callable[..., Tensor]) -> Any:
+    def function(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return record(input.reshape(1), 0, dtype=dtype).reshape(())
+        if dtype is dtypes.bool_ and input.numel():
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        return record(input, wrap_dim(dim, input.ndim), dtype=dtype)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The running {'sum' if name == 'cumsum' else 'product'} along ``dim``."
+    return composite(function, inplace=True, out=True)
+
+
+cumsum, cumprod = _running("cumsum", _cumsum), _running("cumprod", _cumprod)
+
+
+# --- in logarithms ------------------------------------------------------------------------------------------------
+
+
+def _logsumexp_forward(xp: Any, input: Any, /, dim: Any, keepdim: bool = False) -> Any:
+    size = xp.real(input) if xp.isdtype(input.dtype, "complex floating") else input
+    over_what = xp.sum if 0 in input.shape else xp.max  # nothing has no largest element
+    largest = over_what(size, axis=axis_of(dim, input), keepdims=True)
+    largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+    total = xp.log(xp.sum(xp.exp(input - largest), axis=axis_of(dim, input), keepdims=True)) + largest
+    if keepdim:
+        return total
+    kept = tuple(length for each, length in enumerate(input.shape) if each not in reduced_dims(dim, input.ndim))
+    return xp.reshape(total, kept)
+
+
+_logsumexp = op(
+    "logsumexp", _logsumexp_forward, promote="float_accumulate", public=False, method=False,
+    input=lambda F, g, input, out, input_shape, dim, keepdim:
+        spread(F, g, input_shape, dim, keepdim) * F.conj(F.exp(input - spread(F, out, input_shape, dim, keepdim))),
+)  # fmt: skip
+
+
+@composite(out=True)
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over ``dim``, without overflow."""
+    if not input.ndim:
+        return _logsumexp(input.reshape(1), reduced_dims(dim, 1), False)
+    return _logsumexp(input, dim, keepdim)
+
+
+# --- norms --------------------------------------------------------------------------------------------------------
+
+
+def _norm_forward(xp: Any, input: Any, /, p: float, dim: Any = None, keepdim: bool = False) -> Any:
+    size = xp.abs(input)
+    axis = axis_of(dim, input)
+    if p == 0:
+        return xp.astype(xp.count_nonzero(size, axis=axis, keepdims=keepdim), size.dtype)
+    if math.isinf(p):
+        return (xp.max if p > 0 else xp.min)(size, axis=axis, keepdims=keepdim)
+    if p == 1:
+        return xp.sum(size, axis=axis, keepdims=keepdim)
+    if p == 2:
+        return xp.sqrt(xp.sum(size * size, axis=axis, keepdims=keepdim))
+    return xp.pow(xp.sum(xp.pow(size, p), axis=axis, keepdims=keepdim), 1 / p)
+
+
+def _norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, p: float, dim: Any, keepdim: bool) -> Any:
+    """A slope is 0 where it is not defined, at a norm of 0 and for ``p < 1`` at an element of 0, but its own slope is NaN."""
+    g, whole = spread(F, g, input_shape, dim, keepdim), spread(F, out, input_shape, dim, keepdim)
+    if p == 0:
+        return no_slope(F, g)
+    if p == 2:
+        return g * F.masked(input / whole, whole != 0)
+    if p == 1:
+        return g * F.sgn(input)
+    size = F.abs(input)
+    if math.isinf(p):
+        found = F.masked(F.ones_of(size), (size == whole) | (size != size))
+        return g * F.sgn(input) * found / F.sum(found, tuple(reduced_dims(dim, len(input_shape))), True)
+    if p < 1:
+        return g * F.sgn(input) * F.masked(F.pow_scalar(size, p - 1), size != 0) * F.pow_scalar(whole, 1 - p)
+    slope = F.sgn(input) * F.pow_scalar(size, p - 1) if p < 2 else input * F.pow_scalar(size, p - 2)
+    return g * slope * _one_over(F, F.pow_scalar(whole, p - 1))
+
+
+_vector_norm = op(
+    "vector_norm", _norm_forward, promote="real_accumulate", public=False, method=False,
+    backward_name="LinalgVectorNormBackward0",
+    input=_norm_grad,
+)  # fmt: skip

@@ -1,0 +1,267 @@
+"""Memory that moves, or changes its size, with all tensors that lie in it.
+
+A tensor that reaches beyond the end of a memory that has shrunk keeps its shape and its place there, but it has no elements: its
+array is a ``Dangling`` one, and its kind refuses whatever asks for them, until the memory is large enough again.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from ..backend import contiguous_strides
+from ..runtime.devices import Kernels, Kind, device
+from ..storage import UntypedStorage, forget, remembered, storage_of
+from ..tensors.storage import memory_root
+from ..tensors.tensor import Tensor, attach, wrap
+from ..values import dtypes
+from .memory import Place
+
+__all__ = ["move", "reach", "relocate", "resized"]
+
+
+def reach(tensor: Tensor, place: Place) -> None:
+    """Let a tensor have its elements at another place of its memory, which grows if it ends before that.
+
+    Raises:
+        RuntimeError: the memory would have to grow, and is lent by another object.
+    """
+    backend, nbytes = tensor._kind.backend, place.end * tensor.element_size()
+    if nbytes > backend.memory(tensor._array).shape[0]:
+        relocate(tensor, resized(tensor, nbytes), place)
+    else:
+        _lay(tensor, backend.memory(tensor._array), place)
+
+
+def resized(tensor: Tensor, nbytes: int) -> Tensor:
+    """Another memory, as a tensor of bytes, that begins as that of a tensor does.
+
+    Raises:
+        RuntimeError: the memory of the tensor is lent by another object.
+    """
+    kind = tensor._kind
+    backend, index = kind.backend, kind.device.index or 0
+    if backend.lender(tensor._array) is not None:
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    before = backend.memory(tensor._array)
+    kept = min(nbytes, before.shape[0])
+    with backend.guard(index):
+        memory = backend.on(index).empty((nbytes,), dtype=before.dtype)
+        if kept:
+            backend.write(memory[:kept], before[:kept])
+    return wrap(memory, kind.settled.to(dtypes.uint8))
+
+
+def relocate(tensor: Tensor, memory: Tensor, place: Place | None = None) -> None:
+    """Let a tensor, and all that shares its memory, lie in another one from now on: a tensor of bytes.
+
+    Each is at the place there where it was before; ``tensor``, at ``place``, if that is given.
+    """
+    if tensor._kind.backend.is_alone(tensor._array):
+        _lay(tensor, memory._array, place or _place_of(tensor))
+        return
+    move(storage_of(tensor), memory)
+    if place is not None:
+        _lay(tensor, memory._array, place)
+
+
+def move(storage: UntypedStorage, memory: Tensor) -> None:
+    """Let a storage, and all tensors in it, lie in another memory from now on: a tensor of bytes."""
+    found = storage._bytes
+    if not found._kind.backend.is_alone(found._array):
+        for each in _tensors_in(found):
+            _lay(each, memory._array, _place_of(each))
+    forget(storage)
+    storage._bytes = memory
+    remembered(storage)
+
+
+def _tensors_in(memory: Tensor) -> list[Tensor]:
+    """The other tensors in a memory, found among all objects: to keep a list of them would cost time with every view."""
+    everything = gc.get_objects()
+    return [each for each in everything if issubclass(type(each), Tensor) and each is not memory and _lies_in(each, memory)]
+
+
+def _lies_in(tensor: Tensor, memory: Tensor) -> bool:
+    kind, backend = getattr(tensor, "_kind", None), memory._kind.backend
+    if kind is None or kind.settled.backend is not backend or kind.device != memory.device:
+        return False
+    array = tensor._array
+    if type(array) is Dangling:
+        found = array.memory
+    elif memory._array.shape[0] and not backend.shares_memory(array, memory._array):
+        return False
+    else:
+        found = backend.memory(array)
+    return bool(found.shape == memory._array.shape and backend.data_ptr(found) == backend.data_ptr(memory._array))
+
+
+def _place_of(tensor: Tensor) -> Place:
+    backend, array = tensor._kind.backend, tensor._array
+    return Place(tuple(array.shape), backend.strides(array), backend.root(array)[1])
+
+
+def _lay(tensor: Tensor, memory: Any, place: Place) -> None:
+    """Let a tensor have its elements at this place of a memory, an array of bytes, if it reaches so far."""
+    kind: Any = tensor._kind
+    kind = kind.plain if type(kind) is DanglingKind else kind
+    if place.end * kind.dtype.itemsize > memory.shape[0]:
+        tensor._array, tensor._kind = Dangling(memory, kind.dtype, *place), dangling(kind)
+        return
+    tensor._array, tensor._kind = kind.backend.as_strided(_elements(kind.backend, memory, kind.dtype), *place), kind
+
+
+def _elements(backend: Any, memory: Any, dtype: dtypes.dtype) -> Any:
+    """A memory as elements of a dtype, as many as there are whole ones."""
+    over = memory.shape[0] % dtype.itemsize
+    return backend.reinterpret(memory[: memory.shape[0] - over] if over else memory, dtype)
+
+
+# --- tensors beyond the end of their memory -----------------------------------------------------------------------
+
+
+class Dangling(NamedTuple):
+    """What is known of an array without having its elements: where they would be in a memory that ends before them."""
+
+    memory: Any
+    dtype: dtypes.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def refuse(self) -> NoReturn:
+        """Raise RuntimeError, which says how much is missing."""
+        itemsize = self.dtype.itemsize
+        needed = Place(self.shape, self.strides, self.offset).end * itemsize
+        raise RuntimeError(f"setStorage: sizes {list(self.shape)}, strides {list(self.strides)}, storage offset {self.offset}, "
+                           f"and itemsize {itemsize} requiring a storage size of {needed} are out of bounds for storage of "
+                           f"size {self.memory.shape[0]}")  # fmt: skip
+
+
+class DanglingBackend:
+    """A backend that can say where the elements of a dangling array would be, and no more."""
+
+    inplace_kernels: dict[str, Any] = {}
+    all_inplace_kernels: dict[str, Any] = {}
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        if not callable(found) or isinstance(found, type):
+            return found
+
+        def refusing(*args: Any, **kwargs: Any) -> Any:
+            for each in args:
+                if type(each) is Dangling:
+                    each.refuse()
+            return found(*args, **kwargs)
+
+        return refusing
+
+    def strides(self, array: Dangling) -> tuple[int, ...]:
+        return array.strides
+
+    def is_contiguous(self, array: Dangling) -> bool:
+        return array.strides == contiguous_strides(array.shape)
+
+    def memory(self, array: Dangling) -> Any:
+        return array.memory
+
+    def root(self, array: Dangling) -> tuple[Any, int]:
+        return _elements(self.inner, array.memory, array.dtype), array.offset
+
+    def lender(self, array: Dangling) -> Any:
+        return self.inner.lender(array.memory)
+
+    def data_ptr(self, array: Dangling) -> int:
+        return 0
+
+    def is_alone(self, array: Dangling) -> bool:
+        return False
+
+    def is_shared(self, array: Dangling) -> bool:
+        return bool(self.inner.is_shared(array.memory))
+
+
+def _refuse(array: Dangling, *args: Any, **kwargs: Any) -> NoReturn:
+    array.refuse()
+
+
+_REFUSING = Kernels("kernels")
+_REFUSING.__dict__["__getattr__"] = lambda name: _refuse
+
+
+class DanglingKind(Kind):
+    """The kind of tensors that reach beyond the end of their memory: there are no kernels for them."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, plain: Kind) -> None:
+        self.plain = plain
+        place = device(plain.device.type, plain.device.index)  # another object, so that nobody takes it for the same at a glance
+        super().__init__(plain.dtype, place, DanglingBackend(plain.backend), _REFUSING)  # type: ignore[arg-type]  # it is as good as a Backend
+
+    def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
+        raise KeyError(name)
+
+    @property
+    def settled(self) -> Kind:
+        return self.plain.settled
+
+    def settle(self, tensor: Any) -> NoReturn:
+        refused: Dangling = tensor._array
+        refused.refuse()
+
+    def to(self, dtype: Any) -> Kind:
+        return self.plain.to(dtype)
+
+    def on(self, place: device) -> Kind:
+        return self.plain.on(place)
+
+
+_kinds: dict[Kind, DanglingKind] = {}
+
+
+def dangling(plain: Kind) -> DanglingKind:
+    """The one kind of these."""
+    found = _kinds.get(plain)
+    if found is None:
+        found = _kinds[plain] = DanglingKind(plain)
+    return found
+
+
+def _resize(self: UntypedStorage, nbytes: int) -> None:
+    found = self._bytes
+    backend = found._kind.backend
+    if backend.mutable:
+        move(self, resized(found, nbytes))
+        return
+    if memory_root(found) is not found or (found._storage is not None and found._storage.alive()):
+        raise RuntimeError(f"the {backend.name} backend cannot resize a storage that tensors lie in: arrays are immutable")
+    kept = min(nbytes, found.numel())
+    longer = found.new_empty(nbytes)
+    longer[:kept] = found[:kept]
+    forget(self)
+    self._bytes = longer
+    remembered(self)
+
+
+UntypedStorage._resize = _resize
+
+
+def _share_memory_(self: Tensor) -> Tensor:
+    """Move the memory, and with it all tensors in it, to where other processes can see it."""
+    if not self.is_shared():
+        backend = self._kind.backend
+        relocate(self, wrap(backend.share(backend.memory(self._array)), self._kind.settled.to(dtypes.uint8)))
+    return self
+
+
+attach(share_memory_=_share_memory_)

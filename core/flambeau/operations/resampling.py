@@ -1,0 +1,209 @@
+"""Resampling: images made larger or smaller.
+
+Every method works on one dimension after the other, and each element of its result is a weighted sum of a few elements
+of the input.  Which ones, with which weights, is a ``Taps``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..calls.node_names import gathered
+from ..calls.op import op
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+
+__all__ = ["METHODS", "Taps", "resample"]
+
+
+class Taps:
+    """For each element of the result, the elements of the input that it is made of, and their weights.
+
+    ``weights`` is None where every element is a copy of one.
+    """
+
+    def __init__(self, length: int, indices: list[list[int]], weights: list[list[float]] | None) -> None:
+        self.length = length
+        self.indices = indices
+        self.weights = weights
+
+    def matrix(self) -> list[list[float]]:
+        """The weights as a matrix ``(result, input)``."""
+        rows = [[0.0] * self.length for _ in self.indices]
+        for position, (row, places) in enumerate(zip(rows, self.indices, strict=True)):
+            for tap, place in enumerate(places):
+                row[place] += 1.0 if self.weights is None else self.weights[position][tap]
+        return rows
+
+
+# --- records ------------------------------------------------------------------------------------------------------
+
+
+def resample_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> Any:
+    indices = xp.asarray(taps.indices, dtype=xp.int64)
+    if taps.weights is None:
+        return xp.take(input, indices[:, 0], axis=dim)
+    weights = xp.asarray(taps.weights, dtype=input.dtype)
+    shape = tuple(-1 if each == dim else 1 for each in range(input.ndim))
+    parts = (xp.take(input, indices[:, tap], axis=dim) * xp.reshape(weights[:, tap], shape) for tap in range(indices.shape[1]))
+    return functools.reduce(lambda total, part: total + part, parts)
+
+
+def _resample_backward_forward(xp: Any, input: Any, /, dim: int, taps: Taps) -> Any:
+    matrix = xp.asarray(taps.matrix(), dtype=input.dtype)
+    return xp.moveaxis(xp.matmul(xp.moveaxis(input, dim, -1), matrix), -1, dim)
+
+
+def _record(name: str, promote: str) -> Callable[..., Tensor]:
+    return op(
+        name, resample_forward, promote=promote, dtypes="real numbers", public=False, method=False, out=False,
+        input=lambda F, g, dim, taps: F.resample_backward(g, dim, taps),
+    )  # fmt: skip
+
+
+_resample, _copy_nearest = _record("resample", "accumulate"), _record("resample_nearest", "same")
+op(
+    "resample_backward", _resample_backward_forward, promote="accumulate", public=False, method=False, out=False,
+    input=lambda F, g, dim, taps: F.resample(g, dim, taps),
+)  # fmt: skip
+
+
+# --- methods ------------------------------------------------------------------------------------------------------
+
+
+def _single(value: float) -> float:
+    """Rounded to single precision, in which PyTorch finds the nearest neighbour."""
+    return ctypes.c_float(value).value
+
+
+def _nearest(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+    ratio = _single(1.0 / scale) if scale else _single(_single(length) / size)
+    return Taps(length, [[min(int(_single(i * ratio)), length - 1)] for i in range(size)], None)
+
+
+def _nearest_exact(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+    ratio = _single(1.0 / scale) if scale else _single(_single(length) / size)
+    places = [max(_single(ratio * (i + 0.5) - 0.5), 0.0) for i in range(size)]
+    return Taps(length, [[min(int(_single(each + 0.5)), length - 1)] for each in places], None)
+
+
+def _ratio(length: int, size: int, scale: float | None, align_corners: bool) -> float:
+    """How far apart, in the input, neighbours of the result are."""
+    if align_corners:
+        return (length - 1) / (size - 1) if size > 1 else 0.0
+    return 1.0 / scale if scale else length / size
+
+
+def _source(i: int, ratio: float, align_corners: bool) -> float:
+    return i * ratio if align_corners else (i + 0.5) * ratio - 0.5
+
+
+def _linear(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+    ratio = _ratio(length, size, scale, align_corners)
+    indices, weights = [], []
+    for i in range(size):
+        place = max(_source(i, ratio, align_corners), 0.0)
+        left = min(int(place), length - 1)
+        share = min(place - left, 1.0)
+        indices.append([left, min(left + 1, length - 1)])
+        weights.append([1 - share, share])
+    return Taps(length, indices, weights)
+
+
+def cubic_filter(x: float, a: float) -> float:
+    """Keys (1981), "Cubic convolution interpolation for digital image processing"."""
+    x = abs(x)
+    if x < 1:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+    return (((x - 5) * x + 8) * x - 4) * a if x < 2 else 0.0
+
+
+def _cubic(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+    ratio = _ratio(length, size, scale, align_corners)
+    indices, weights = [], []
+    for i in range(size):
+        place = _source(i, ratio, align_corners)
+        left = math.floor(place)
+        indices.append([min(max(left + k, 0), length - 1) for k in (-1, 0, 1, 2)])
+        weights.append([cubic_filter(place - left - k, -0.75) for k in (-1, 0, 1, 2)])
+    return Taps(length, indices, weights)
+
+
+def _triangle(x: float) -> float:
+    return max(1 - abs(x), 0.0)
+
+
+def _lanczos(x: float) -> float:
+    def sinc(y: float) -> float:
+        return math.sin(math.pi * y) / (math.pi * y) if y else 1.0
+
+    return sinc(x) * sinc(x / 3) if -3 <= x < 3 else 0.0
+
+
+def _antialiased(filter: Callable[[float], float], reach: float) -> Callable[..., Taps]:
+    """A method whose filter grows with the ratio, so that no element of the input is passed over."""
+
+    def taps(length: int, size: int, scale: float | None, align_corners: bool) -> Taps:
+        ratio = _ratio(length, size, scale, align_corners)
+        stretch = max(ratio, 1.0)
+        rows = []
+        for i in range(size):
+            center = ratio * (i + 0.5)
+            first = max(int(center - reach * stretch + 0.5), 0)
+            last = min(int(center + reach * stretch + 0.5), length)
+            found = [filter((j - center + 0.5) / stretch) for j in range(first, last)]
+            total = sum(found) or 1.0
+            rows.append((first, [each / total for each in found]))
+        longest = max((len(found) for _, found in rows), default=1)
+        indices = [[min(first + k, length - 1) for k in range(longest)] for first, _ in rows]
+        return Taps(length, indices, [found + [0.0] * (longest - len(found)) for _, found in rows])
+
+    return taps
+
+
+METHODS: dict[str, Callable[..., Taps]] = {
+    name: functools.lru_cache(256)(method) for name, method in {
+        "nearest": _nearest, "nearest-exact": _nearest_exact, "linear": _linear, "cubic": _cubic,
+        "linear antialias": _antialiased(_triangle, 1), "cubic antialias": _antialiased(lambda x: cubic_filter(x, -0.5), 2),
+        "lanczos antialias": _antialiased(_lanczos, 3),
+    }.items()
+}  # fmt: skip
+
+
+@functools.lru_cache(256)
+def _in_fixed_point(taps: Taps) -> Taps:
+    """Weights for bytes: multiples of the power of 2 by which the largest of them is a number of 16 bits."""
+    rows = taps.matrix()
+    largest = max(map(max, rows), default=0.0)
+    unit = 2 ** next((digits for digits in range(22) if int(largest * 2 ** (digits + 1) + 0.5) >= 2**15), 22)
+    weights = [[math.copysign(int(abs(row[place]) * unit + 0.5) / unit, row[place]) * (place not in places[:tap])
+                for tap, place in enumerate(places)] for row, places in zip(rows, taps.indices, strict=True)]  # fmt: skip
+    return Taps(taps.length, taps.indices, weights)
+
+
+def resample(input: Tensor, sizes: Sequence[int], scales: Sequence[float | None], method: str, align_corners: bool) -> Tensor:
+    """Bring the dimensions after the first two to ``sizes`` by one of ``METHODS``."""
+    exact = method.startswith("nearest")
+    as_bytes = not exact and input.dtype is dtypes.uint8
+    made = input.double() if as_bytes else input
+    for offset, (size, scale) in enumerate(zip(reversed(sizes), reversed(scales), strict=True), 1):
+        dim = input.ndim - offset
+        taps = METHODS[method](input.shape[dim], size, scale, align_corners)
+        if as_bytes:  # again after each dimension
+            made = (_resample(made, dim, _in_fixed_point(taps)) + 0.5).floor().clamp(0, 255)
+        else:
+            made = (_copy_nearest if exact else _resample)(made, dim, taps)
+    if as_bytes:
+        return made.to(dtypes.uint8)
+    name = _NAMES[method.split()[0]][len(sizes)] + ("Aa" if method.endswith("antialias") else "")
+    return gathered(made, f"Upsample{name}Backward0", (input,))
+
+
+_NAMES = {  # of the methods, by the number of dimensions
+    "nearest": {n: f"Nearest{n}D" for n in (1, 2, 3)}, "nearest-exact": {n: f"NearestExact{n}D" for n in (1, 2, 3)},
+    "linear": {1: "Linear1D", 2: "Bilinear2D", 3: "Trilinear3D"}, "cubic": {2: "Bicubic2D"}, "lanczos": {2: "Lanczos2D"},
+}  # fmt: skip

@@ -1,0 +1,492 @@
+"""Random tensors, and tensors filled with random numbers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from operator import index as whole
+from typing import Any
+
+from ..calls.arguments import Number, as_float, as_int, as_python, check, types_of
+from ..calls.dispatch import require_dtype
+from ..calls.inplace import is_plain
+from ..calls.node_names import gathered
+from ..calls.op import composite, op
+from ..calls.operands import constant
+from ..calls.overriding import handle_torch_function, may_override, offer_method, relevant
+from ..calls.tables import PUBLIC
+from ..calls.transform_hooks import hooks
+from ..random import Generator, raw_generator
+from ..runtime.devices import Kind, kind_of
+from ..tape.fast_path import FAST
+from ..tape.node import shown_as
+from ..tape.transforming import open_batches
+from ..tensors.memory_format import memory_order
+from ..tensors.tensor import Tensor, attach, wrap
+from ..values import dtypes
+from ..values.dtypes import dtype as Dtype
+from ..values.promotion import DTYPES
+from .conversion import write_over
+from .creation import _checked_shape, _offered_to_modes, empty_like
+from .factory import _dtype_of, _finish, _kind
+from .views import tied
+
+_FLOATING = (dtypes.FLOATING, dtypes.COMPLEX)
+
+
+def _sampled(array: Any, kind: Kind) -> Tensor:
+    """What a generator gave, as a tensor on its device."""
+    if open_batches():
+        return hooks.batches.sampled(array, kind)
+    array = array if type(array) is kind.array_type else kind.backend.from_host(array, kind.device.index or 0)
+    return wrap(array, kind)
+
+
+def _factory(name: str, doc: str, sampler: str) -> Any:
+    def factory(
+        *size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
+        layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
+        names: Any = None,
+    ) -> Tensor:  # fmt: skip
+        kind = _kind(dtype, device, _dtype_of(out))
+        if kind.dtype.category not in _FLOATING:
+            raise NotImplementedError(f'"{_KERNEL[name]}" not implemented for \'{kind.dtype.legacy_name}\'')
+        shape = _checked_shape(name, size)
+        array = getattr(raw_generator(generator, kind.device), sampler)(shape, kind.raw_dtype)
+        return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+
+    return _published(name, doc, factory)
+
+
+_KERNEL = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}
+
+
+def _published(name: str, doc: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    PUBLIC[name] = _offered_to_modes(name, function)
+    return PUBLIC[name]
+
+
+rand = _factory("rand", """Numbers drawn evenly from [0, 1).
+
+    >>> import flambeau as torch
+    >>> _ = torch.manual_seed(0); torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """, "uniform")  # fmt: skip
+randn = _factory("randn", "Numbers drawn from the normal distribution of mean 0 and variance 1.", "normal")
+
+
+def _like(name: str, fill: str) -> None:
+    def like(
+        input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None,
+        device: Any = None, requires_grad: bool | None = False, memory_format: Any = None, pin_memory: bool | None = False,
+    ) -> Tensor:  # fmt: skip
+        made = getattr(empty_like(input, dtype=dtype, device=device, memory_format=memory_format), fill)(generator=generator)
+        return _finish(made, requires_grad, pin_memory=pin_memory)
+
+    _published(f"{name}_like", f"``torch.{name}`` in the shape, dtype, device and memory order of ``input``.", like)
+
+
+_like("rand", "uniform_")
+_like("randn", "normal_")
+
+
+def randint(
+    low: int | None = None, high: Any = None, size: Sequence[int] | None = None, *, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Any = None,
+    requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """Integers drawn evenly from ``low`` (or 0) up to, without, ``high``: ``randint(high, size)``, ``randint(low, high, size)``.
+
+    >>> import flambeau as torch
+    >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
+    tensor([4, 9, 3])
+    """
+    if size is None:
+        if high is None:
+            raise TypeError("randint() received an invalid combination of arguments: size is missing")
+        if isinstance(high, (tuple, list)):
+            low, high, size = 0, low, high
+        else:
+            raise TypeError("randint(): argument 'size' must be tuple of ints")
+    elif high is None:
+        low, high = None, low
+    low, high = whole(0 if low is None else low), whole(high)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    kind = _kind(dtype, device, _dtype_of(out) or dtypes.int64)
+    _check_random_bounds(kind.dtype, high)
+    shape = _checked_shape("randint", (size,))
+    array = raw_generator(generator, kind.device).integers(shape, kind.raw_dtype, low, high)
+    return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+
+
+def _check_random_bounds(dtype: Dtype, high: Any) -> None:
+    if dtype.category == dtypes.COMPLEX:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    if dtype is dtypes.bool_ and high > 2:
+        raise RuntimeError("to - 1 is out of bounds for bool")
+
+
+def randint_like(
+    input: Tensor, low: int | Tensor | None = None, high: int | None = None, *, generator: Generator | None = None,
+    dtype: Dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool | None = False,
+    memory_format: Any = None, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """``torch.randint`` in the shape, dtype, device and memory order of ``input``."""
+    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+    if low is None and high is None:
+        raise TypeError('randint_like() missing 1 required positional arguments: "high"')
+    if high is None and isinstance(low, Tensor):
+        if low.ndim:
+            raise RuntimeError("high must be a scalar tensor and on CPU")
+        low = int(low)
+    bounds = tuple(as_int("randint_like", "high", each) for each in ((0, low) if high is None else (low or 0, high)))
+    _check_random_bounds(made.dtype, bounds[1])
+    return _finish(made.random_(*bounds, generator=generator), requires_grad, pin_memory=pin_memory)
+
+
+def randperm(
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None,
+    layout: Any = None, device: Any = None, requires_grad: bool | None = False, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """The integers below ``n`` in random order (Fisher & Yates' shuffle)."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got{n}")
+    kind = _kind(dtype, device, _dtype_of(out) or dtypes.int64)
+    array = raw_generator(generator, kind.device).permutation(n, kind.raw_dtype)
+    return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+
+
+for _function in (randint, randint_like, randperm):
+    PUBLIC[_function.__name__] = _offered_to_modes(_function.__name__, _function)
+
+
+# --- with parameters ----------------------------------------------------------------------------------------------
+
+
+def normal(
+    mean: Tensor | Number = 0.0, std: Tensor | Number = 1.0, size: Sequence[int] | None = None, *,
+    generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, device: Any = None,
+    requires_grad: bool | None = False, layout: Any = None, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """Normal numbers, of a mean and a standard deviation given as numbers (with ``size``) or as tensors."""
+    if size is not None and (isinstance(mean, Tensor) or isinstance(std, Tensor)):
+        check("normal", {"mean": "float", "std": "float"}, {"mean": mean, "std": std})
+        mean, std = float(mean), float(std)
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError("normal() received an invalid combination of arguments - got (float, float): size is missing")
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
+        kind = _kind(dtype, device, _dtype_of(out))
+        if kind.dtype.category not in _FLOATING:
+            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{kind.dtype.legacy_name}'")
+        array = raw_generator(generator, kind.device).normal(_checked_shape("normal", (size,)), kind.raw_dtype, mean, std)
+        return _finish(_sampled(array, kind), requires_grad, out, pin_memory)
+    for each in (mean, std):
+        if isinstance(each, Tensor):
+            require_dtype("normal_kernel_cpu", each, "inexact")
+    if isinstance(std, Tensor):
+        if std.is_complex():
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.numel() and std._kind.backend.extremes(std._array)[0] < 0:
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {float(std)}")
+    given = mean if isinstance(mean, Tensor) else std
+    from ..calls.dispatch import broadcast_shapes
+
+    shape = broadcast_shapes(*(each.shape for each in (mean, std) if isinstance(each, Tensor)))
+    unit = raw_generator(generator, given.device).normal(shape, given._kind.raw_dtype)
+    made = _sampled(unit, given._kind) * _plain(std) + _plain(mean)
+    parameters = [each for each in (mean, std) if isinstance(each, Tensor)]
+    name = f"NormalBackward{3 if len(parameters) == 2 else 1 if given is mean else 2}"
+    return _finish(_drawn(made, name, *parameters), requires_grad, out, pin_memory)
+
+
+def _plain(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+PUBLIC["normal"] = normal
+
+
+def _in_batch(input: Tensor) -> Tensor:
+    """The tensor inside all batches that are going on, as what is drawn for it will be."""
+    return hooks.batches.lift(input, open_batches())
+
+
+def _same_kind(input: Tensor, sampler: str, generator: Generator | None, *args: Any) -> Tensor:
+    input = _in_batch(input)
+    return _sampled(
+        getattr(raw_generator(generator, input.device), sampler)(input._kind.backend.to_host(input._array), *args), input._kind
+    )
+
+
+def _drawn(sample: Tensor, name: str, *parameters: Tensor) -> Tensor:
+    """A sample, recorded as if it depended on the parameters of its distribution: with PyTorch's derivatives, which are zeros."""
+    for each in parameters:
+        sample = tied(sample, each)
+    return gathered(sample, name, parameters)
+
+
+@composite(out=True)
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability given by the element (or by ``p``), else 0."""
+    if p is not None:
+        return input.clone().bernoulli_(p, generator=generator)
+    _check_probability(input)
+    input = _in_batch(input)
+    raw = raw_generator(generator, input.device)
+    sample = raw.bernoulli(input._array.shape, input._kind.raw_dtype, input._kind.backend.to_host(input._array))
+    return _drawn(_sampled(sample, input._kind), "BernoulliBackward0", input)
+
+
+def _check_probability(p: Tensor) -> None:
+    require_dtype("bernoulli_tensor_cpu_p_", p, "floating")
+    low, high = p._kind.backend.extremes(p._array) if p.numel() else (0, 1)
+    if not (low >= 0 and high <= 1):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+@composite(out=True)
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """Indices drawn with the weights in each row of ``input``; without replacement unless asked for.
+
+    Raises:
+        RuntimeError: a negative, infinite or NaN weight, or too few nonzero ones.
+    """
+    if input.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if input.dtype.category != dtypes.FLOATING:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.legacy_name}")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > input.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    input = _in_batch(input)
+    kind = kind_of(dtypes.int64, input.device)
+    raw = raw_generator(generator, input.device)
+    return _sampled(raw.multinomial(input._kind.backend.to_host(input._array), num_samples, replacement), kind)
+
+
+@composite
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson numbers of the rates in ``input``."""
+    if input.numel() and input._kind.backend.extremes(input._array)[0] < 0:
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return _drawn(_same_kind(input, "poisson", generator), "PoissonBackward0", input)
+
+
+@composite(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Binomial numbers: successes in ``count`` trials of probability ``prob``."""
+    return _same_kind(count, "binomial", generator, prob._kind.backend.to_host(prob._array))
+
+
+@composite(method=False)
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Gamma numbers of shape ``input`` and rate 1."""
+    sample = _same_kind(input.detach(), "gamma", generator)
+    return _gamma_sample(input, sample._array) if input.requires_grad else sample
+
+
+@composite(method=False)
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Dirichlet numbers of concentration ``input``."""
+    sample = _same_kind(input.detach(), "dirichlet", generator)
+    return _dirichlet_sample(input, sample._array) if input.requires_grad else sample
+
+
+_gamma_sample = op(
+    "gamma_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    backward_name="StandardGammaBackward0",
+    input=lambda F, g, input, out: g * F.standard_gamma_grad(input, out),
+)  # fmt: skip
+_dirichlet_sample = op(
+    "dirichlet_sample", lambda xp, input, /, sample: sample, public=False, method=False, out=False,
+    backward_name="DirichletBackward0",
+    input=lambda F, g, input, out: F.dirichlet_grad(g, input, out),
+)  # fmt: skip
+
+
+# --- in place -----------------------------------------------------------------------------------------------------
+
+
+def _refusal(name: str, dtype: Dtype) -> Exception:
+    if name in ("cauchy", "exponential"):
+        return RuntimeError(f"{name.capitalize()} distribution is a continuous probability distribution. dtype must be a "
+                            f"floating point but you specified {dtype.legacy_name}")  # fmt: skip
+    return NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy_name}'")
+
+
+def _fill(name: str, doc: str, sample: Any, accepts: str = "floating") -> None:
+    """``tensor.name_(parameters)``: overwrite the elements with samples."""
+
+    def method(self: Tensor, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Tensor:
+        from ..calls.inplace import check_writable
+
+        try:
+            check_writable(self)
+            if self.dtype.category not in DTYPES[accepts]:
+                raise _refusal(name.rstrip("_"), self.dtype)
+            raw = raw_generator(generator, self.device)
+            order = memory_order(self)
+            shape = tuple(self._array.shape[each] for each in order)
+            values = _sampled(sample(raw, self, shape, order, *args, **kwargs), self._kind)
+        except Exception:
+            given = relevant([*args, *kwargs.values()])
+            if may_override(given):
+                return handle_torch_function(method, given, self, *args, generator=generator, **kwargs)  # type: ignore[no-any-return]  # an override may return anything
+            check(name, types_of(method), signature.bind_partial(self, *args, **kwargs).arguments)
+            raise
+        back = sorted(range(len(order)), key=order.__getitem__)
+        return self._overwrite(values if order == tuple(back) == tuple(range(len(order))) else values.permute(back))
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = doc
+    signature = _filling_signature(method, sample)
+    method.__signature__ = signature  # type: ignore[attr-defined]  # a function has attributes
+    setattr(Tensor, name, method)
+
+
+def _filling_signature(method: Any, sample: Any) -> inspect.Signature:
+    """That of the method, with the parameters of the distribution in the place of ``*args``."""
+    outer = inspect.signature(method)
+    tensor, _, generator, _ = outer.parameters.values()
+    own = list(inspect.signature(sample).parameters.values())[4:]
+    last = [each for each in own if each.kind is each.VAR_KEYWORD]
+    return outer.replace(parameters=[tensor, *(each for each in own if each not in last), generator, *last])
+
+
+def _from(name: str, named: dict[str, Any], default: Any) -> Any:
+    """What was given as ``from=``, which cannot be the name of a parameter."""
+    value = named.pop("from", default)
+    if named:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+    return value
+
+
+def _uniform(
+    raw: Any, tensor: Tensor, shape: Any, order: Any, low: float = 0.0, high: float = 1.0, *, to: Any = None, **named: Any
+) -> Any:
+    low = as_float("uniform_", "from", _from("uniform_", named, low))
+    high = as_float("uniform_", "to", high if to is None else to)
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    return raw.uniform(shape, tensor._kind.raw_dtype, low, high)
+
+
+def _normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    mean, std = as_float("normal_", "mean", mean), as_float("normal_", "std", std)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return raw.normal(shape, tensor._kind.raw_dtype, mean, std, contiguous=tensor.is_contiguous())
+
+
+def _random(
+    raw: Any, tensor: Tensor, shape: Any, order: Any, low: Any = None, high: Any = None, *, to: Any = None, **named: Any
+) -> Any:
+    if low is not None and high is None and to is None:  # ``random_(to)``
+        low, high = 0, low
+    high = as_python(high if to is None else to)
+    low = as_python(_from("random_", named, 0 if low is None and high is not None else low))
+    if low is not None and high is not None and low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return raw.integers(shape, tensor._kind.raw_dtype, low, high)
+
+
+def _exponential(raw: Any, tensor: Tensor, shape: Any, order: Any, lambd: float = 1.0) -> Any:
+    return raw.exponential(shape, tensor._kind.raw_dtype, as_float("exponential_", "lambd", lambd))
+
+
+def _geometric(raw: Any, tensor: Tensor, shape: Any, order: Any, p: float) -> Any:
+    return raw.geometric(shape, tensor._kind.raw_dtype, as_float("geometric_", "p", p))
+
+
+def _cauchy(raw: Any, tensor: Tensor, shape: Any, order: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
+    median, sigma = as_float("cauchy_", "median", median), as_float("cauchy_", "sigma", sigma)
+    return raw.cauchy(shape, tensor._kind.raw_dtype, median, sigma)
+
+
+def _log_normal(raw: Any, tensor: Tensor, shape: Any, order: Any, mean: float = 1.0, std: float = 2.0) -> Any:
+    mean, std = as_float("log_normal_", "mean", mean), as_float("log_normal_", "std", std)
+    return raw.log_normal(shape, tensor._kind.raw_dtype, mean, std)
+
+
+def _bernoulli_fill(raw: Any, tensor: Tensor, shape: Any, order: Any, p: Any = 0.5) -> Any:
+    if isinstance(p, Tensor):
+        p = p.expand(tensor.shape).permute(order)._kind.backend.to_host(p.expand(tensor.shape).permute(order)._array)
+    elif not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return raw.bernoulli(shape, tensor._kind.raw_dtype, p)
+
+
+_fill("uniform_", "Fill with numbers drawn evenly from ``[from, to)``.", _uniform, "inexact")
+_fill("normal_", "Fill with normal numbers of ``mean`` and ``std``.", _normal, "inexact")
+_fill("random_", "Fill with integers: of ``[from, to)``, of ``[0, to)``, or of all that the dtype can hold.", _random,
+      "real")
+_fill("bernoulli_", "Fill with 1 where a draw of probability ``p`` (a number or a tensor) succeeds, else 0.", _bernoulli_fill,
+      "real")
+_fill("exponential_", "Fill with exponential numbers of rate ``lambd``.", _exponential)
+_fill("geometric_", "Fill with geometric numbers: trials up to the first success of probability ``p``.", _geometric,
+      "real numbers")
+_fill("cauchy_", "Fill with Cauchy numbers.", _cauchy)
+_fill("log_normal_", "Fill with numbers whose logarithm is normal.", _log_normal)
+
+
+# --- constants ----------------------------------------------------------------------------------------------------
+
+
+def _overwrite(self: Tensor, value: Tensor) -> Tensor:
+    """Write values that owe nothing to the old ones; where the tensor was recorded, its history ends here."""
+    return self.copy_(value)
+
+
+def _filled(self: Tensor, value: Any) -> bool:
+    """Whether a kernel could write the number to every element."""
+    kernel = self._kind.backend.inplace_kernels.get("copy")
+    try:
+        done = kernel is not None and kernel(self._array, constant(value, self._kind)._array)
+    except OverflowError:
+        return False
+    if done:
+        self._bump_version()
+    return bool(done)
+
+
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to ``value``, a number or a 0-d tensor."""
+    from .creation import full
+
+    if type(value) in self._kind.scalars and type(self) in FAST and is_plain(self) and _filled(self, value):
+        return self
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+        return write_over(self, value, "FillBackward3")
+    if may_override((value,)):
+        return offer_method("fill_", (self, value), {})  # type: ignore[no-any-return]  # an override may return anything
+    return write_over(self, full((), value, dtype=self.dtype, device=self.device), "FillBackward2")
+
+
+@composite(method=False)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like ``input`` with every element ``value``, a number or a 0-d tensor."""
+    made = input.clone().fill_(value)
+    return shown_as(made, "FillBackward1" if isinstance(value, Tensor) else "FillBackward0")
+
+
+def _zero_(self: Tensor) -> Tensor:
+    """Set every element to 0."""
+    kernel = self._kind.backend.inplace_kernels.get("zero")
+    if kernel is None or type(self) not in FAST or not is_plain(self):
+        return write_over(self, self.new_zeros(()), "ZeroBackward0")
+    kernel(self._array)
+    self._bump_version()
+    return self
+
+
+attach(_overwrite=_overwrite, fill_=_fill_, zero_=_zero_)

@@ -1,0 +1,542 @@
+"""Writing by index: ``scatter``, ``index_add``, ``index_put``, ``put``, and views put back (``select_scatter``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..calls.arguments import Number
+from ..calls.dispatch import require_dtype
+from ..calls.node_names import gathered
+from ..calls.op import composite, op
+from ..calls.tables import PUBLIC
+from ..calls.wrappers import as_method
+from ..runtime.warning import warn_once
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .creation import arange
+from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
+from .sorting import searchsorted
+from .standard import look, overwrite
+from .views import diagonal, wrap_dim
+
+# --- scatter ------------------------------------------------------------------------------------------------------
+
+
+def _positions(xp: Any, index: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """For every element of ``index``, its place in a flattened tensor of ``shape``."""
+    place = xp.zeros_like(index)
+    for each, length in enumerate(shape):
+        if each == dim:
+            coordinate = index
+        else:
+            view = [1] * index.ndim
+            view[each] = index.shape[each]
+            coordinate = xp.reshape(xp.arange(index.shape[each], dtype=index.dtype), tuple(view))
+        place = place * length + coordinate
+    return place
+
+
+def _scatter_forward(xp: Any, input: Any, src: Any, index: Any, /, dim: int) -> Any:
+    """The last write to a place wins, as if the writes came one after another."""
+    place = xp.reshape(_positions(xp, index, dim, input.shape), (-1,))
+    source = xp.reshape(look(xp, src, tuple(slice(0, each) for each in index.shape)), (-1,))
+    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), place, source), input.shape)
+
+
+_scatter = op(
+    "scatter_along", _scatter_forward, keeps_dtype=("index",), promote="match", public=False, method=False,
+    backward_name="ScatterBackward0",
+    input=lambda F, g, index, src_shape, dim: F.scatter_along(g, F.zeros_of(g, src_shape), index, dim),
+    src=lambda F, g, index, src_shape, dim: F.pad_to(F.gather_along(g, index, dim), src_shape),
+)  # fmt: skip
+
+_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+@composite(inplace=True, out=True)
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """``input`` with ``src[i][j]`` (or a number) at ``[index[i][j]][j]`` for ``dim=0``, and so on.
+
+    ``reduce`` ("add" or "multiply") combines with what was there.
+
+    >>> import flambeau as torch
+    >>> torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 1.0)
+    tensor([[1., 0., 0.],
+            [0., 0., 1.]])
+    """
+    src = value if src is None else src
+    dim = wrap_dim(dim, input.ndim)
+    _check_index_dtype("scatter", index)
+    of_number = not isinstance(src, Tensor)
+    if of_number:
+        src = input.new_full(index.shape, src)
+    elif src.dtype is not input.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not input.ndim:
+        return scatter(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce=reduce).reshape(())
+    if not index.numel():
+        return input.clone()
+    index, src = lined_up(input, index, src)
+    _check_scatter(input, dim, index, src)
+    if reduce is None:
+        return shown_as(_scatter(input, src, index, dim), f"ScatterBackward{int(of_number)}")
+    if not of_number:
+        warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+                  "release. Use torch.scatter_reduce instead for more reduction options.")  # fmt: skip
+    if reduce == "add":
+        return _scatter_add(input, src, index, dim)
+    if reduce == "multiply":
+        return scatter_reduce(input, dim, index, src, "prod")
+    raise RuntimeError("reduce argument must be either add or multiply.")
+
+
+def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
+    if index.ndim != input.ndim or src.ndim != index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor" if index.ndim != input.ndim else
+                           "Index tensor must have the same number of dimensions as src tensor")  # fmt: skip
+    for each in range(input.ndim):
+        if index.shape[each] > src.shape[each]:
+            raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
+    _check_gather("scatter", input, dim, index)
+
+
+@composite(inplace=True, out=True, grad_fn="ScatterReduceBackward0")
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """``scatter``, combining all that meets in one place by "sum", "prod", "mean", "amax" or "amin".
+
+    Without ``include_self`` the elements of ``input`` that are written to do not take part.
+    """
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if reduce in ("amax", "amin", "mean"):
+        require_dtype(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "numbers" if reduce == "mean" else "real")
+    dim = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return scatter_reduce(
+            input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self).reshape(())
+    _check_index_dtype("scatter", index)
+    index, src = lined_up(input, index, src)
+    _check_scatter(input, dim, index, src)
+    src = src[tuple(slice(0, each) for each in index.shape)]
+    ones = src.new_ones(src.shape, dtype=dtypes.int64)
+    hits = scatter_add(input.new_zeros(input.shape, dtype=dtypes.int64), dim, index, ones)
+    if not include_self:
+        neutral = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
+        if neutral is None:
+            neutral = _limits(input.dtype)[0 if reduce == "amax" else 1]
+        input = input.masked_fill(hits > 0, neutral)
+    if reduce == "sum":
+        return scatter_add(input, dim, index, src)
+    if reduce == "mean":
+        count = hits + (1 if include_self else 0)
+        count = count.clamp(min=1)
+        total = scatter_add(input, dim, index, src)
+        mean = total / count if input.dtype.category >= dtypes.FLOATING else total.div(count, rounding_mode="floor")
+        return mean.to(input.dtype)
+    return _combined(input, dim, index, src, reduce)
+
+
+def _limits(dtype: dtypes.dtype) -> tuple[Any, Any]:
+    if dtype is dtypes.bool_:
+        return False, True
+    if dtype.is_floating_point:
+        return float("-inf"), float("inf")
+    limits = dtypes.iinfo(dtype)
+    return limits.min, limits.max
+
+
+def _combined(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    """Products and extremes: gather the writers of each place into a row of their own, and reduce the rows."""
+    if not index.numel():
+        return input.clone()
+    shape, size = input.shape, input.numel()
+    place = _places(index, dim, shape)
+    order = place.argsort(stable=True)
+    ordered = place[order]
+    rank = _rank_among_equals(ordered)
+    depth = rank._kind.backend.extremes(rank._array)[1] + 1
+    neutral = 1 if reduce == "prod" else _limits(input.dtype)[0 if reduce == "amax" else 1]
+    rows = input.new_full((size, depth), neutral)
+    rows = rows.index_put((ordered, rank), src.reshape(-1)[order])
+    rows = _join(input.reshape(-1, 1), rows)
+    return (rows.prod(1, dtype=input.dtype) if reduce == "prod" else getattr(rows, reduce)(1)).reshape(shape)
+
+
+_rank_among_equals = op(
+    "rank_among_equals",
+    lambda xp, input: xp.arange(input.shape[0], dtype=input.dtype) - xp.astype(xp.searchsorted(input, input), input.dtype),
+    public=False, method=False, out=False, doc="Of sorted numbers: how many equal ones stand before each.",
+)  # fmt: skip
+
+
+def _join(first: Tensor, rows: Tensor) -> Tensor:
+    from .joining import cat
+
+    return cat([first, rows], 1)
+
+
+def _places(index: Tensor, dim: int, shape: Any) -> Tensor:
+    from ..tensors.tensor import wrap
+
+    backend = index._kind.backend
+    with backend.guard(index._kind.device.index or 0):
+        positions = _positions(backend.xp, index._array, dim, tuple(shape))
+    return wrap(positions, index._kind).reshape(-1)
+
+
+# --- index_... ----------------------------------------------------------------------------------------------------
+
+
+def _along(dim: int, index: Any) -> tuple[Any, ...]:
+    return (*((slice(None),) * dim), index)
+
+
+def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
+    dim = wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                         f"{index.dtype.legacy_name} and size: {list(index.shape)}")  # fmt: skip
+    if name == "index_copy" and not source.ndim and index.numel() != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
+    if name == "index_copy" and index.dtype is not dtypes.int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
+    _check_index_dtype(name, index)
+    if source.dtype is not input.dtype:
+        raise RuntimeError(f"{name}(): self ({input.dtype.legacy_name}) and source ({source.dtype.legacy_name}) must have "
+                           "the same scalar type")  # fmt: skip
+    if source.ndim and (input.ndim or name == "index_copy") and source.shape[dim] != index.numel():
+        error = IndexError if name == "index_copy" else RuntimeError
+        raise error(f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+                    f"({source.shape[dim]}), for dim: {dim}")  # fmt: skip
+    _check_range(name, input, dim, index)
+    return dim
+
+
+def _check_range(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    bad = out_of_range(input, dim, index)
+    if bad is None:
+        return
+    problem = f"index {bad} is out of bounds for dimension {dim} with size {input.shape[dim] if input.ndim else 1}"
+    if name == "index_copy":
+        raise IndexError(f"index_copy_(): {problem}")
+    if name == "index_add" and input.ndim > 1 and dim in (0, input.ndim - 1):  # it goes another way there
+        raise RuntimeError(problem)
+    raise IndexError("index out of range in self")
+
+
+@composite(inplace=True, out=True)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """``input`` with the slices of ``source``, times ``alpha``, added at the positions ``index`` of ``dim``."""
+    if index.ndim < 2 and source.ndim != input.ndim:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+                           f"= {list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
+    dim = _check_source("index_add", input, dim, index, source)
+    if not input.ndim:
+        return input + (source.reshape(-1).sum() * alpha).to(input.dtype)  # type: ignore[no-any-return]  # ``alpha`` is Any
+    scaled = source if alpha == 1 else (source * alpha).to(source.dtype)
+    made = input.index_put(_along(dim, index.reshape(-1)), scaled, accumulate=True)
+    return gathered(made, "IndexAddBackward0", (input, source))
+
+
+@composite(inplace=True, out=True)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """``input`` with the slices of ``source`` at the positions ``index`` of ``dim``."""
+    dim = _check_source("index_copy", input, dim, index, source)
+    if not input.ndim:
+        return source.reshape(()).clone()
+    return gathered(input.index_put(_along(dim, index.reshape(-1)), source), "IndexCopyBackward0", (input, source))
+
+
+@composite(inplace=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """``input`` with ``value`` at the positions ``index`` of ``dim``."""
+    dim = wrap_dim(dim, input.ndim)
+    if index.dtype is not dtypes.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    value = value if isinstance(value, Tensor) else input.new_full((), value)
+    if value.ndim:
+        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                           "dimension(s).")
+    if not input.ndim:
+        return shown_as(index_fill(input.reshape(1), 0, index, value).reshape(()), "IndexFillBackward0")
+    if value.requires_grad:
+        index = index.unique()  # what is written twice counts once
+    return shown_as(input.index_put(_along(dim, index.reshape(-1)), value.to(input.dtype)), "IndexFillBackward0")
+
+
+@composite(inplace=True)
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """``input`` with ``values`` at ``input[indices]``; with ``accumulate``, added to what is there."""
+    from .indexing import NeedsLevels, _raw_index
+
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
+    if isinstance(values, Tensor) and values.dtype is not input.dtype:
+        raise RuntimeError("Index put requires the source and destination dtypes match, got "
+                           f"{input.dtype.legacy_name} for the destination and {values.dtype.legacy_name} for the "
+                           "source.")  # fmt: skip
+    try:
+        raw, _, _ = _raw_index(input, tuple(indices))
+    except NeedsLevels as need:
+        return index_put(need.lifted(input), indices, values, accumulate)
+    if accumulate:
+        return _index_put_add(input, values.expand_as(input[tuple(indices)]), raw)
+    from ..calls.tables import OPS
+
+    return shown_as(OPS["setitem"].function(input, values, raw), "IndexPutBackward0")
+
+
+def _index_put_add_forward(xp: Any, input: Any, values: Any, /, index: Any) -> Any:
+    from .indexing import _index_backward_forward
+
+    return input + _index_backward_forward(xp, values, input.shape, index)
+
+
+_index_put_add = op(
+    "index_put_add", _index_put_add_forward, promote="match", public=False, method=False, backward_name="IndexPutBackward0",
+    input=lambda F, g: g,
+    values=lambda F, g, index: F.index(g, index),
+)  # fmt: skip
+
+
+@composite(inplace=True, out=True, grad_fn="IndexReduceBackward0")
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """``index_add`` by "prod", "mean", "amax" or "amin"."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
+    warn_once("index_reduce() is in beta and the API may change at any time.")
+    dim = _check_source("index_reduce", input, dim, index, source)
+    require_dtype("index_func_", input, "real numbers" if not input.ndim else "numbers" if reduce == "mean" else "all")
+    others = [[size for each, size in enumerate(tensor.shape) if each != dim] for tensor in (input, source)]
+    if source.ndim and others[0] != others[1]:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+                           f"= {list(input.shape)} source.shape = {list(source.shape)}")  # fmt: skip
+    if not input.ndim:
+        return scatter_reduce(input, 0, index.reshape(()), source.reshape(()), reduce, include_self=include_self)
+    shape = [1] * input.ndim
+    shape[dim] = index.numel()
+    spread = index.reshape(shape).expand_as(source)
+    return scatter_reduce(input, dim, spread, source, reduce, include_self=include_self)
+
+
+# --- segments -----------------------------------------------------------------------------------------------------
+
+_OF_NOTHING = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
+_SEGMENT_REDUCTIONS = {"max": "amax", "min": "amin", **{each: each for each in _OF_NOTHING}}
+
+
+def segment_reduce(
+    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
+    axis: int = 0, unsafe: bool = False, initial: Number | None = None,
+) -> Tensor:  # fmt: skip
+    """The "sum", "mean", "prod", "max" or "min" of each segment of ``axis``, beginning with ``initial``.
+
+    Segments are consecutive, of these ``lengths``, or begin and end at consecutive ``offsets``: tensors whose last dimension is
+    that of the segments, after all dimensions before ``axis``.
+
+    Args:
+        data: floating-point numbers.
+        reduce: how to combine a segment.
+        lengths, offsets: one of the two.
+        indices: is refused, as in PyTorch.
+        axis: the dimension that the segments divide.
+        unsafe: whether lengths need not add up to that of ``axis``.
+        initial: what an empty segment gives, by default the neutral element (NaN for the mean).
+
+    >>> import flambeau as torch
+    >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
+    tensor([3., 3.])
+    """
+    if reduce not in _SEGMENT_REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    require_dtype("_segment_reduce_cpu", data, "floating")
+    axis, how = wrap_dim(axis, data.ndim), _SEGMENT_REDUCTIONS[reduce]
+    bounds = _segment_bounds(data, lengths, offsets, axis, unsafe)
+    count, size = bounds.shape[-1] - 1, data.shape[axis]
+    places = arange(size, device=data.device).expand(*data.shape[:axis], size).contiguous()
+    segments = searchsorted(bounds, places, right=True) - 1
+    outside = (segments < 0) | (segments >= count)
+    segments = segments.masked_fill(outside, count).reshape(*data.shape[: axis + 1], *[1] * (data.ndim - axis - 1))
+    made = _reduced_segments(data, how, segments.expand(data.shape), axis, count, initial)
+    if how == "mean":
+        sizes = bounds.diff().reshape(*bounds.shape[:-1], count, *[1] * (data.ndim - axis - 1))
+        empty = _OF_NOTHING["mean"] if initial is None else initial
+        made = (made / sizes.clamp_min(1)).masked_fill(sizes == 0, empty)
+    return gathered(made, "SegmentReduceBackward0", (data,))
+
+
+def _reduced_segments(data: Tensor, how: str, segments: Tensor, axis: int, count: int, initial: Any) -> Tensor:
+    """What the segments come to, with sums for means; ``segments`` has the number of its segment for each element."""
+    shape = (*data.shape[:axis], count + 1, *data.shape[axis + 1 :])  # the last is for elements that are in no segment
+    if how in ("amax", "amin"):  # where the limit is reached, all of the gradient is the data's
+        made = data.new_full(shape, _OF_NOTHING[how]).scatter_reduce(axis, segments, data, how).narrow(axis, 0, count)
+        if initial is None:
+            return made
+        beyond = made < initial if how == "amax" else made > initial
+        return made.masked_fill(beyond, initial)
+    start = initial or 0.0 if how == "mean" else _OF_NOTHING[how] if initial is None else initial
+    by = "prod" if how == "prod" else "sum"
+    return data.new_full(shape, start).scatter_reduce(axis, segments, data, by).narrow(axis, 0, count)
+
+
+def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
+    """Where segments begin and end, as offsets."""
+    given, name = (offsets, "offsets") if lengths is None else (lengths, "lengths")
+    if given is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    if given.dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{given.dtype.legacy_name}'")
+    if given.ndim - 1 != axis:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
+    if given.shape[:-1] != data.shape[:axis]:
+        raise RuntimeError(f"segment_reduce(): Expected {name} to have the sizes of data before axis, but got "
+                           f"{list(given.shape)} for {list(data.shape)}")  # fmt: skip
+    sizes = given.diff() if lengths is None else given
+    if sizes.numel() and sizes._kind.backend.extremes(sizes._array)[0] < 0:
+        raise RuntimeError("lengths contains negative value!" if lengths is not None else
+                           "segment_reduce(): Expected offsets in ascending order.")  # fmt: skip
+    if lengths is None:
+        return given.contiguous()
+    total = sizes.sum(-1)
+    if not unsafe and total.numel() and total._kind.backend.extremes(total._array) != (data.shape[axis],) * 2:
+        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                           "!unsafe.")  # fmt: skip
+    return PUBLIC["cat"]([sizes.new_zeros(*sizes.shape[:-1], 1), sizes.cumsum(-1, dtype=sizes.dtype)], -1)  # type: ignore[no-any-return]  # a table of all functions
+
+
+PUBLIC["segment_reduce"] = segment_reduce
+
+# --- as if flattened ----------------------------------------------------------------------------------------------
+
+
+@composite(out=True, grad_fn="TakeBackward0")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at the positions ``index`` of the flattened tensor."""
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
+    try:
+        return input.reshape(-1)[index.reshape(-1)].reshape(index.shape)
+    except IndexError as error:
+        bad = str(error).split()[1]
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.numel()} elements.") from error
+
+
+def _put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write ``source`` at the positions ``index`` of the flattened tensor, in place."""
+    return self._assign(put(self.clone(), index, source, accumulate)) if not self.requires_grad else _recorded_put(
+        self, index, source, accumulate)  # fmt: skip
+
+
+def _recorded_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    from ..calls.inplace import in_place
+
+    return in_place("put", put)(self, index, source, accumulate)
+
+
+@composite(grad_fn="PutBackward0")
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """``input`` with ``source`` at the positions ``index`` of the flattened tensor."""
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.legacy_name}")
+    if index.numel() != source.numel():
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                         f"{source.numel()}, index.numel() = {index.numel()}")  # fmt: skip
+    flat = input.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(input.shape)
+
+
+attach(put_=as_method(_put_))
+
+
+@composite(out=True)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The elements at ``indices`` along ``dim``, broadcast; without one, of the flattened tensor."""
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.legacy_name}")
+    if dim is None:
+        return input.reshape(-1).gather(0, indices.reshape(-1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                           f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")  # fmt: skip
+    from ..calls.dispatch import broadcast_shapes
+
+    dim = wrap_dim(dim, input.ndim)
+    shape = list(input.shape)
+    shape[dim] = 1
+    others = list(indices.shape)
+    others[dim] = 1
+    common = list(broadcast_shapes(shape, others))
+    wide, narrow = list(common), list(common)
+    wide[dim], narrow[dim] = input.shape[dim], indices.shape[dim]
+    indices = indices % input.shape[dim] if input.shape[dim] else indices
+    return input.expand(wide).gather(dim, indices.expand(narrow))
+
+
+@composite(inplace=True, grad_fn="MaskedScatterBackward0")
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """``input`` with the elements of ``source``, in order, where ``mask`` holds."""
+    from .views import broadcast_tensors
+
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.legacy_name}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.legacy_name} and "
+                           f"{source.dtype.legacy_name}")  # fmt: skip
+    input, mask = broadcast_tensors(input, mask)
+    number = mask.reshape(-1).cumsum(0)  # of the element of the source, from 1
+    count = number._kind.backend.extremes(number._array)[1] if number.numel() else 0
+    if source.numel() < count:
+        raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
+    if not source.numel():
+        return input.clone()
+    return source.reshape(-1).index_select(0, (number - 1).clamp_min(0)).reshape(mask.shape).where(mask, input)
+
+
+# --- views put back -----------------------------------------------------------------------------------------------
+
+
+def _with_part(input: Tensor, src: Tensor, part: Any, what: str) -> Tensor:
+    if part(input).shape != src.shape:
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+                           f"{list(part(input).shape)}")  # fmt: skip
+    made = input.clone()
+    part(made).copy_(src)
+    return made
+
+
+@composite(grad_fn="SelectScatterBackward0")
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of ``input.select(dim, index)``."""
+    return _with_part(input, src, lambda t: t.select(dim, index), "select")
+
+
+@composite(out=True, grad_fn="SliceScatterBackward0")
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of ``input[start:end:step]`` along ``dim``."""
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    index = _along(wrap_dim(dim, input.ndim), slice(start, end, step))
+    return _with_part(input, src, lambda t: t[index], "slice")
+
+
+@composite(grad_fn="DiagonalScatterBackward0")
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of its diagonal."""
+    return _with_part(input, src, lambda t: diagonal(t, offset, dim1, dim2), "diagonal")
+
+
+@composite(grad_fn="AsStridedScatterBackward0")
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of ``input`` with ``src`` in place of ``input.as_strided(size, stride, storage_offset)``."""
+    return _with_part(input, src, lambda t: t.as_strided(size, stride, storage_offset), "as_strided")

@@ -1,0 +1,77 @@
+"""Elements moved between channels and space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calls.op import composite
+from ..tensors.memory_format import contiguous_format
+from ..tensors.tensor import Tensor
+from .conversion import in_format_of
+
+__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
+
+
+def _check(name: str, input: Tensor, factor_name: str, factor: int) -> None:
+    if input.ndim < 3:
+        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {factor_name}, but got {factor}")
+
+
+def _copied(moved: Tensor, shape: Any, input: Tensor) -> Tensor:
+    """What was moved, in memory of its own and in the memory format of the input."""
+    return in_format_of(moved.clone(memory_format=contiguous_format).reshape(shape), input)
+
+
+@composite(method=False, grad_fn="PixelShuffleBackward0")
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels into space: ``(*, C * r * r, H, W) -> (*, C, H * r, W * r)``.
+
+    Shi et al. (2016), "Real-time single image and video super-resolution using an efficient sub-pixel CNN".
+
+    >>> import flambeau as torch
+    >>> torch.pixel_shuffle(torch.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
+    r = upscale_factor
+    _check("pixel_shuffle", input, "upscale_factor", r)
+    *lead, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+                           f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")  # fmt: skip
+    n = len(lead)
+    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
+    moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return _copied(moved, (*lead, channels // (r * r), height * r, width * r), input)
+
+
+@composite(method=False, grad_fn="PixelUnshuffleBackward0")
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Space into channels: ``(*, C, H * r, W * r) -> (*, C * r * r, H, W)``."""
+    r = downscale_factor
+    _check("pixel_unshuffle", input, "downscale_factor", r)
+    *lead, channels, height, width = input.shape
+    for name, length, dim in (("height", height, -2), ("width", width, -1)):
+        if length % r:
+            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                               f"input.size({dim})={length} is not divisible by {r}")  # fmt: skip
+    n = len(lead)
+    split = input.reshape(*lead, channels, height // r, r, width // r, r)
+    moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return _copied(moved, (*lead, channels * r * r, height // r, width // r), input)
+
+
+@composite(method=False, grad_fn="ChannelShuffleBackward0")
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels dealt out: ``(groups, n)`` of them read as ``(n, groups)`` (Zhang et al. 2018, "ShuffleNet")."""
+    if input.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    batch, channels, *space = input.shape
+    if channels % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+    split = input.reshape(batch, groups, channels // groups, *space)
+    return _copied(split.transpose(1, 2), input.shape, input)

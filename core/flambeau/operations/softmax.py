@@ -1,0 +1,82 @@
+"""Softmax and its logarithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..calls.node_names import gathered
+from ..calls.op import composite, op
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .formula import formula
+from .views import wrap_dim
+
+__all__ = ["log_softmax", "softmax"]
+
+
+def _softmax_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    if not input.size:
+        return xp.asarray(input, copy=True)
+    exponentials = xp.exp(input - xp.max(input, axis=dim, keepdims=True))
+    return exponentials / xp.sum(exponentials, axis=dim, keepdims=True)
+
+
+def _log_softmax_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    if not input.size:
+        return xp.asarray(input, copy=True)
+    shifted = input - xp.max(input, axis=dim, keepdims=True)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=dim, keepdims=True))
+
+
+@formula
+def softmax_backward(F: Any, g: Any, out: Any, dim: int) -> Any:
+    return out * (g - F.sum(g * out, dim, True))
+
+
+@formula
+def log_softmax_backward(F: Any, g: Any, out: Any, dim: int) -> Any:
+    return g - F.exp(out) * F.sum(g, dim, True)
+
+
+_softmax = op(
+    "softmax", _softmax_forward, promote="accumulate", public=False, method=False, out=False,
+    input=lambda F, g, out, dim: softmax_backward(F, g, out, dim),
+)  # fmt: skip
+_log_softmax = op(
+    "log_softmax", _log_softmax_forward, promote="accumulate", public=False, method=False, out=False,
+    input=lambda F, g, out, dim: log_softmax_backward(F, g, out, dim),
+)  # fmt: skip
+
+
+def _prepared(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, int]:
+    if dtype is not None:
+        input = input.to(dtype=dtype)
+    dim = wrap_dim(dim, input._array.ndim)
+    if input._kind.dtype.category != dtypes.FLOATING:
+        kernel = name + ("_lastdim" if dim == max(input.ndim, 1) - 1 else "") + "_kernel_impl"
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{input.dtype.legacy_name}\'')
+    return input, dim
+
+
+@composite(out=True)
+def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """``exp(input)``, scaled to sum to 1 along ``dim``.
+
+    >>> import flambeau as torch
+    >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    input, dim = _prepared("softmax", input, dim, dtype)
+    return _softmax(input, dim) if input._array.ndim else _of_a_number(_softmax, input, "SoftmaxBackward0")
+
+
+@composite(out=True)
+def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The logarithm of the softmax along ``dim``, computed without overflow."""
+    input, dim = _prepared("log_softmax", input, dim, dtype)
+    return _log_softmax(input, dim) if input._array.ndim else _of_a_number(_log_softmax, input, "LogSoftmaxBackward0")
+
+
+def _of_a_number(function: Callable[..., Tensor], input: Tensor, name: str) -> Tensor:
+    return gathered(function(input.reshape(1), 0).reshape(()), name, (input,))

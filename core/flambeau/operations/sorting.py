@@ -1,0 +1,414 @@
+"""Order: sorting, ranking, searching, and what is found once or several times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..calls.dispatch import require_dtype, require_operands, require_tensors, result_dtype
+from ..calls.node_names import gathered
+from ..calls.op import composite, op
+from ..calls.results import result_type
+from ..calls.tables import OPS
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from .padding import constant_pad
+from .reductions import one_of, select_backward
+from .views import wrap_dim
+
+
+def _sort_forward(xp: Any, input: Any, /, dim: int, descending: bool) -> Any:
+    where = xp.argsort(input, axis=dim, descending=descending, stable=True)
+    return xp.take_along_axis(input, where, axis=dim), xp.astype(where, xp.int64)
+
+
+_RESULTS: dict[str, Any] = {
+    "results": ("values", "indices"),
+    "result_promotions": ("same", "index"),
+    "public": False,
+    "method": False,
+}
+_sort: Callable[..., Any] = op(
+    "sort", _sort_forward, **_RESULTS,
+    vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
+)  # fmt: skip
+
+
+def _named(name: str, values: Tensor, indices: Tensor) -> Any:
+    return result_type(OPS[name])((values, indices))
+
+
+@composite(out=True)
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
+    """The elements in order along ``dim``, and where they were.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([3, 1, 2]).sort().indices
+    tensor([1, 2, 0])
+    """
+    if input._kind.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError("Sort does not support complex dtypes on CPU")
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return _named("sort", input.clone(), input.new_zeros((), dtype=dtypes.int64))
+    return _sort(input, wrap_dim(dim, input.ndim), descending)
+
+
+@composite(out=True)
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """Where the elements in order along ``dim`` were."""
+    where: Tensor = sort(input.detach(), dim, descending)[1]
+    return where
+
+
+@composite(out=True)
+def msort(input: Tensor) -> Tensor:
+    """The elements in order along the first dimension."""
+    values: Tensor = sort(input, 0)[0]
+    return values
+
+
+def _topk_forward(xp: Any, input: Any, /, k: int, dim: int, largest: bool) -> Any:
+    where = xp.argsort(input, axis=dim, descending=largest, stable=True)
+    first = (slice(None),) * dim + (slice(0, k),)
+    where = where[(*first, ...)]
+    return xp.take_along_axis(input, where, axis=dim), xp.astype(where, xp.int64)
+
+
+_topk: Callable[..., Any] = op(
+    "topk", _topk_forward, **_RESULTS,
+    vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
+)  # fmt: skip
+
+
+@composite(out=True)
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The ``k`` largest (or smallest) elements along ``dim``, in order, and where they are.
+
+    Raises:
+        RuntimeError: ``k`` is negative or larger than the dimension.
+    """
+    if input._kind.dtype.category in (dtypes.BOOL, dtypes.COMPLEX):
+        raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU")
+    dim = wrap_dim(dim, input.ndim)
+    length = input.shape[dim] if input.ndim else 1
+    if not 0 <= k <= length:
+        raise RuntimeError("selected index k out of range")
+    if not input.ndim:
+        return _named("topk", shown_as(input.clone(), "TopkBackward0"), input.new_zeros((), dtype=dtypes.int64))
+    return _topk(input, k, dim, largest)
+
+
+def _at_rank(name: str, input: Tensor, rank: int, dim: int, keepdim: bool) -> Any:
+    """The element of one rank along ``dim``."""
+    values, indices = sort(input, dim)
+    values, indices = values.select(dim, rank).clone(), indices.select(dim, rank).clone()
+    if keepdim:
+        values, indices = values.unsqueeze(dim), indices.unsqueeze(dim)
+    return _named(name, values, indices)
+
+
+for _name in ("kthvalue", "median", "mode", "nanmedian"):
+    op(_name, _sort_forward, **_RESULTS)  # gives the results their named tuple
+
+
+@composite(out=True, grad_fn="KthvalueBackward0")
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The ``k``-th smallest element (from 1) along ``dim``, and where it is."""
+    require_dtype("kthvalue_cpu", input, "real numbers")
+    dim = wrap_dim(dim, input.ndim)
+    if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
+    if not input.ndim:
+        return _named("kthvalue", input.clone(), input.new_zeros((), dtype=dtypes.int64))
+    return _at_rank("kthvalue", input, k - 1, dim, keepdim)
+
+
+@composite(out=True)
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median (the lower of two): of all elements; or of each slice over ``dim``, with where it is.
+
+    NaN counts as the largest.
+    """
+    return _median("median", input, dim, keepdim)
+
+
+@composite(out=True)
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median of the elements that are not NaN."""
+    return _median("nanmedian", input, dim, keepdim)
+
+
+def _median(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
+    require_dtype("median_cpu", input, "real numbers")
+    shown = f"{name.capitalize()}Backward{int(dim is not None)}"
+    if dim is None:
+        if not input.numel():
+            return input.new_full((), float("nan"))
+        return shown_as(one_of(input, _median(name, input.detach().reshape(-1), 0, False)[0]), shown)
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return _named(name, shown_as(input.clone(), shown), input.new_zeros((), dtype=dtypes.int64))
+    dim = wrap_dim(dim, input.ndim)
+    values, indices = sort(input, dim)
+    length = input.shape[dim]
+    if not length:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    missing = input.detach().isnan().sum(dim, keepdim=True)
+    if name == "nanmedian":
+        rank = (length - missing - 1).clamp(min=0) // 2
+    else:
+        rank = (missing > 0) * (length - missing) + (missing == 0) * ((length - 1) // 2)
+    values, indices = values.gather(dim, rank), indices.gather(dim, rank)
+    if not keepdim:
+        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    return _named(name, gathered(values, shown, (input,)), indices)
+
+
+@composite(out=True, grad_fn="ModeBackward0")
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along ``dim`` (the smallest of several), and its last place.  NaNs are all different."""
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return _named("mode", input.clone(), input.new_zeros((), dtype=dtypes.int64))
+    require_dtype("mode_cpu", input, "real")
+    dim = wrap_dim(dim, input.ndim)
+    if not input.shape[dim]:
+        raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
+    ordered, places = sort(input.detach().movedim(dim, -1))
+    counting = _counting(ordered.shape[-1], input)
+    starts = constant_pad((ordered[..., 1:] != ordered[..., :-1]) * counting[1:], [1, 0])
+    repeats = counting - cummax(starts, -1)[0]
+    indices = places.gather(-1, repeats.argmax(-1, keepdim=True)).movedim(-1, dim)
+    values = input.gather(dim, indices)
+    return _named("mode", *((values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))))
+
+
+def _counting(length: int, like: Tensor) -> Tensor:
+    from .creation import arange
+
+    return arange(length, device=like.device)
+
+
+# --- running extremes ---------------------------------------------------------------------------------------------
+
+
+def _running_extreme(name: str, of_two: str) -> Any:
+    """By doubling: after step k every place knows the extreme of the 2**k places up to it."""
+
+    def forward(xp: Any, input: Any, /, dim: int) -> Any:
+        values, length = input, input.shape[dim]
+        if length < 2:
+            return xp.asarray(input, copy=True), xp.zeros(input.shape, dtype=xp.int64)
+        shape = [1] * input.ndim
+        shape[dim] = length
+        where = xp.broadcast_to(xp.reshape(xp.arange(length, dtype=xp.int64), tuple(shape)), input.shape)
+        before: tuple[Any, ...] = (slice(None),) * dim
+        step = 1
+        while step < length:
+            old, new = values[(*before, slice(0, -step), ...)], values[(*before, slice(step, None), ...)]
+            keeps = new >= old if of_two == "max" else new <= old
+            if xp.isdtype(input.dtype, "real floating"):
+                keeps = keeps | xp.isnan(new)
+                keeps = keeps & ~(xp.isnan(old) & ~xp.isnan(new))
+            head, head_where = values[(*before, slice(0, step), ...)], where[(*before, slice(0, step), ...)]
+            values = xp.concat([head, xp.where(keeps, new, old)], axis=dim)
+            old_where, new_where = where[(*before, slice(0, -step), ...)], where[(*before, slice(step, None), ...)]
+            where = xp.concat([head_where, xp.where(keeps, new_where, old_where)], axis=dim)
+            step *= 2
+        return values, where
+
+    record: Callable[..., Any] = op(
+        name, forward, dtypes="real", **_RESULTS,
+        vjp=lambda F, g, indices, input_shape, dim: (select_backward(F, g[0], indices, input_shape, dim, True),),
+    )  # fmt: skip
+
+    def function(input: Tensor, dim: int) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return _named(name, input.clone(), input.new_zeros((), dtype=dtypes.int64))
+        return record(input, wrap_dim(dim, input.ndim))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The running {of_two}imum along ``dim``, and where it was reached last."
+    return composite(function, out=True)
+
+
+cummax, cummin = _running_extreme("cummax", "max"), _running_extreme("cummin", "min")
+
+
+# --- searching ----------------------------------------------------------------------------------------------------
+
+
+@composite(method=False, out=True)
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where each element of ``input`` would go in the sorted rows of ``sorted_sequence``.
+
+    That is before equal ones, or after them (``right``).
+
+    >>> import flambeau as torch
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    from .creation import tensor
+
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was "
+                           "True")
+    require_tensors("searchsorted", sorted_sequence=sorted_sequence)
+    require_operands("searchsorted", input=input)
+    values = input if isinstance(input, Tensor) else tensor(input, device=sorted_sequence.device)
+    if not sorted_sequence.ndim:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+    if sorted_sequence.ndim > 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                           f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
+                           f"{list(sorted_sequence.shape)} and input value tensor {list(values.shape)}")  # fmt: skip
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    after = right or side == "right"
+    found = _search(sorted_sequence, values, "right" if after else "left")
+    return found.to(dtypes.int32 if out_int32 else dtypes.int64)
+
+
+def search_forward(xp: Any, input: Any, values: Any, /, side: str) -> Any:
+    if input.ndim > 1:
+        return search_rows(xp, input, values, side)
+    found = xp.astype(xp.searchsorted(input, xp.reshape(values, (-1,)), side=side), xp.int64, copy=False)
+    found = xp.reshape(found, values.shape)
+    return found if xp.isdtype(values.dtype, "integral") else xp.where(values == values, found, input.shape[0])
+
+
+def search_rows(xp: Any, rows: Any, values: Any, side: str) -> Any:
+    """By halving, in all rows at once, the stretch where each value belongs."""
+    length = rows.shape[-1]
+    first = xp.zeros_like(values, dtype=xp.int64)
+    last = xp.full_like(first, length)
+    for _ in range(length.bit_length()):
+        middle = (first + last) // 2
+        seen = xp.take_along_axis(rows, xp.clip(middle, 0, length - 1), axis=-1)
+        beyond = ~(seen >= values if side == "left" else seen > values) & (first < last)
+        first, last = xp.where(beyond, middle + 1, first), xp.where(beyond, last, middle)
+    return first
+
+
+_search = op("search", search_forward, promote="position", dtypes="real numbers", public=False, method=False, out=False)
+
+
+@composite(method=False, out=True)
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the bucket between ``boundaries`` that each element falls into."""
+    require_operands("bucketize", input=input)
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+# --- what is found once -------------------------------------------------------------------------------------------
+
+
+@composite
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The different elements (or slices of ``dim``) in order; with each element's number among them, and how often each occurs.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    require_dtype("unique", input, "real")
+    rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
+    order = _lexicographic(rows)
+    values, inverse, counts = _groups(rows[order], return_inverse, return_counts)
+    if inverse is not None:
+        inverse = inverse.new_empty(len(order)).index_put((order,), inverse)
+    return _unique_result(input, values, inverse, counts, dim)
+
+
+@composite
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """The elements (or slices of ``dim``) without immediate repetitions."""
+    require_dtype("unique", input, "real")
+    rows = input.reshape(-1, 1) if dim is None else _slices(input, dim)
+    return _unique_result(input, *_groups(rows, return_inverse, return_counts), dim)
+
+
+def _slices(input: Tensor, dim: int) -> Tensor:
+    """What there is at each position of ``dim``, as a row."""
+    count = input.shape[dim]
+    return input.movedim(dim, 0).reshape(count, input.numel() // max(count, 1))
+
+
+def _lexicographic(rows: Tensor) -> Tensor:
+    """The order of rows by their first element, then their second, and so on."""
+    if not rows.shape[1]:
+        return _counting(rows.shape[0], rows)
+    order: Tensor = argsort(rows[:, -1], stable=True)
+    for column in reversed(range(rows.shape[1] - 1)):
+        order = order[argsort(rows[order, column], stable=True)]
+    return order
+
+
+def _starts(rows: Tensor) -> Tensor:
+    """Where a row differs from the one before."""
+    from .joining import cat
+
+    first = rows.new_ones(min(len(rows), 1), dtype=dtypes.bool_)
+    return cat([first, (rows[1:] != rows[:-1]).any(1)])
+
+
+def _groups(rows: Tensor, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Of rows where equal ones follow each other: one of each; if asked, in which group each is, and how many are in each."""
+    from .joining import cat
+
+    starts = _starts(rows)
+    places, inverse, counts = starts.nonzero().reshape(-1), None, None
+    if with_inverse:
+        inverse = starts.cumsum(0) - 1
+    if with_counts:
+        counts = cat([places[1:], places.new_full((1,), len(rows))]) - places if len(places) else places
+    return rows[places], inverse, counts
+
+
+def _unique_result(input: Tensor, values: Tensor, inverse: Tensor | None, counts: Tensor | None, dim: int | None) -> Any:
+    if dim is None:
+        values, inverse = values.reshape(-1), None if inverse is None else inverse.reshape(input.shape)
+    else:
+        rest = [n for each, n in enumerate(input.shape) if each != wrap_dim(dim, input.ndim)]
+        values = values.reshape(len(values), *rest).movedim(0, dim)
+    result = (values, *(each for each in (inverse, counts) if each is not None))
+    return result if len(result) > 1 else values
+
+
+@composite(method=False, out=True)
+def isin(
+    elements: Any = None, test_elements: Any = None, *, element: Any = None, test_element: Any = None,
+    assume_unique: bool = False, invert: bool = False,
+) -> Tensor:  # fmt: skip
+    """Where an element is among ``test_elements``; ``element`` and ``test_element`` name single numbers."""
+    from .creation import as_tensor
+
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
+    for name, given in (("elements", elements), ("test_elements", test_elements)):
+        if given is None:
+            raise TypeError(f'isin() missing 1 required positional arguments: "{name}"')
+        require_operands("isin", **{name: given})
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin(): one of 'elements' and 'test_elements' must be Tensor, not both of them numbers")
+    common = result_dtype((elements, test_elements))  # a number is not to lose digits that the tensor has
+    elements, test_elements = (
+        as_tensor(each, dtype=common) if type(each) in (int, float) and common.is_floating_point else as_tensor(each)
+        for each in (elements, test_elements))  # fmt: skip
+    for each in (elements, test_elements):
+        if each.dtype is dtypes.bool_ or each.is_complex():
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.legacy_name}")
+    found: Tensor = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return ~found if invert else found

@@ -1,0 +1,200 @@
+"""Indexing with nothing but the array API standard, for arrays that may not be written to.
+
+The standard has integers, slices, None and one Ellipsis as an index, a mask on its own, and ``take``.  Here are NumPy's other
+indices in these terms, and writing as a new array.  A backend whose library can do better has kernels for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import prod
+from typing import Any
+
+__all__ = ["extremes", "look", "mapped", "nonzero", "overwrite", "put"]
+
+
+def extremes(xp: Any, array: Any) -> tuple[Any, Any]:
+    """The smallest and the largest element of an array; in the whole batch, where it has one."""
+    if hasattr(array, "raw"):
+        xp, array = xp.inner, array.raw
+    return xp.min(array), xp.max(array)
+
+
+def mapped(xp: Any, array: Any, function: Callable[[float], float]) -> Any:
+    """A Python function of each element, one by one."""
+    if hasattr(array, "raw"):
+        return xp.made(mapped(xp.inner, array.raw, function))
+    flat = xp.reshape(array, (-1,))
+    values = [function(float(flat[place])) for place in range(flat.shape[0])]
+    return xp.reshape(xp.asarray(values, dtype=array.dtype), array.shape)
+
+
+def nonzero(xp: Any, array: Any) -> tuple[Any, ...]:
+    """For each dimension, the coordinates of the elements that are not zero: ``xp.nonzero`` wherever it may be asked for."""
+    if _has_data_dependent_shapes(xp):
+        return tuple(xp.nonzero(array))
+    flat = xp.reshape(array, (-1,)) != xp.zeros((), dtype=array.dtype)
+    order = xp.argsort(xp.astype(flat, xp.int8), stable=True, descending=True)  # those that are, then those that are not
+    places, found = order[: int(xp.count_nonzero(flat))], []
+    for length in reversed(array.shape):
+        found.append(places % length)
+        places = places // length
+    return tuple(reversed(found))
+
+
+@cache
+def _has_data_dependent_shapes(xp: Any) -> bool:
+    """The standard leaves functions whose result's shape depends on the data to the library."""
+    info = getattr(xp, "__array_namespace_info__", None)
+    return info is None or bool(info().capabilities()["data-dependent shapes"])
+
+
+def look(xp: Any, array: Any, index: Any) -> Any:
+    """``array[index]``, for any index that NumPy takes."""
+    array, index = _with_dimensions_for_scalar_masks(xp, array, index)
+    items = _expanded(xp, array.shape, index)
+    if any(map(_is_array, items)):
+        places = _places(xp, array.shape, items)
+        return xp.reshape(xp.take(xp.reshape(array, (-1,)), xp.reshape(places, (-1,)), axis=0), places.shape)
+    return array[tuple(items)]
+
+
+def put(xp: Any, array: Any, index: Any, value: Any) -> Any:
+    """A copy of ``array`` with ``value`` at ``index``."""
+    shape, (array, index) = array.shape, _with_dimensions_for_scalar_masks(xp, array, index)
+    places = _places(xp, array.shape, _expanded(xp, array.shape, index))
+    values = xp.broadcast_to(value, places.shape)
+    flat = overwrite(xp, xp.reshape(array, (-1,)), xp.reshape(places, (-1,)), xp.reshape(values, (-1,)))
+    return xp.reshape(flat, shape)
+
+
+def _with_dimensions_for_scalar_masks(xp: Any, array: Any, index: Any) -> tuple[Any, Any]:
+    """A 0-d mask stands for a new dimension of which it takes all or nothing."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    axis = 0
+    for n, each in enumerate(items):
+        if _is_array(each) and not each.ndim and xp.isdtype(each.dtype, "bool"):
+            array = xp.expand_dims(array, axis=axis)
+            items[n] = slice(0, int(bool(each)), 1)
+            axis += 1
+        elif each is Ellipsis:
+            axis = array.ndim - sum(0 if rest is None else _dims(xp, rest) for rest in items[n + 1 :])
+        elif each is not None:
+            axis += _dims(xp, each)
+    return array, tuple(items)
+
+
+def overwrite(xp: Any, flat: Any, places: Any, values: Any) -> Any:
+    """A copy of ``flat`` with ``values`` at ``places``; of several writes to a place the last one stays."""
+    if not places.shape[0] or not flat.shape[0]:
+        return xp.asarray(flat, copy=True)
+    order = xp.argsort(places, stable=True)
+    ordered, wanted = xp.take(places, order, axis=0), xp.arange(flat.shape[0], dtype=places.dtype)
+    last = xp.searchsorted(ordered, wanted, side="right") - 1
+    writer = xp.where(last < 0, xp.zeros_like(last), last)
+    hit = xp.take(ordered, writer, axis=0) == wanted
+    return xp.where(hit, xp.take(values, xp.take(order, writer, axis=0), axis=0), flat)
+
+
+def _is_array(item: Any) -> bool:
+    return hasattr(item, "dtype")
+
+
+def _expanded(xp: Any, shape: tuple[int, ...], index: Any) -> list[Any]:
+    """The index with an item for every dimension: slices within bounds, masks as the places where they hold."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    used = sum(0 if each is None or each is Ellipsis else _dims(xp, each) for each in items)
+    if not any(each is Ellipsis for each in items):
+        items.append(...)
+    made: list[Any] = []
+    axis = 0
+    for each in items:
+        if each is Ellipsis:
+            made += [slice(0, None, 1)] * (len(shape) - used)
+            axis += len(shape) - used
+        elif each is None:
+            made.append(None)
+        elif isinstance(each, slice):
+            made.append(_bounded(each, shape[axis]))
+            axis += 1
+        elif _is_array(each) and xp.isdtype(each.dtype, "bool"):
+            made += _where_true(xp, each, axis, shape)
+            axis += each.ndim
+        else:
+            made.append(_inside(xp, each, axis, shape[axis]))
+            axis += 1
+    return made
+
+
+def _where_true(xp: Any, mask: Any, axis: int, shape: tuple[int, ...]) -> list[Any]:
+    """A mask as an index array for each of its dimensions."""
+    if tuple(mask.shape) != tuple(shape[axis : axis + mask.ndim]):
+        raise IndexError(f"boolean index of shape {mask.shape} does not match the indexed dimensions "
+                         f"{shape[axis : axis + mask.ndim]}")
+    return list(nonzero(xp, mask))
+
+
+def _dims(xp: Any, item: Any) -> int:
+    """How many dimensions an item of an index takes up."""
+    return item.ndim if _is_array(item) and xp.isdtype(item.dtype, "bool") else 1
+
+
+def _bounded(item: slice, length: int) -> slice:
+    start, stop, step = item.indices(length)
+    return slice(start, None if stop >= length else max(start, stop), step)
+
+
+def _inside(xp: Any, item: Any, axis: int, length: int) -> Any:
+    """An integer, or an array of them, counted from 0.  IndexError where one is out of bounds."""
+    if not _is_array(item):
+        if not -length <= item < length:
+            raise IndexError(f"index {item} is out of bounds for axis {axis} with size {length}")
+        return item % length
+    item = xp.astype(item, xp.int64)
+    smallest, largest = extremes(xp, item) if prod(item.shape) else (0, 0)
+    if largest >= length or smallest < -length:
+        bad = largest if largest >= length else smallest
+        raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+    return xp.where(item < 0, item + length, item)
+
+
+def _places(xp: Any, shape: tuple[int, ...], items: list[Any]) -> Any:
+    """For each element of ``array[items]``, its place in the flattened array."""
+    arrays = any(map(_is_array, items))
+    wide = [n for n, each in enumerate(items) if arrays and (_is_array(each) or isinstance(each, int))]
+    block = _broadcast([items[n].shape for n in wide if _is_array(items[n])])
+    adjacent = not wide or wide[-1] - wide[0] + 1 == len(wide)
+    start = wide[0] if wide and adjacent else 0  # where the dimensions of the index arrays go in the result
+    count = sum(1 for n, each in enumerate(items) if n not in wide and not isinstance(each, int)) + len(block)
+    total, sizes = xp.zeros((1,) * count, dtype=xp.int64), [1] * count
+    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    sizes[start : start + len(block)] = block
+    axis = position = 0
+    for n, each in enumerate(items):
+        if n in wide:
+            coordinate = each if _is_array(each) else xp.asarray(each)
+            ahead = start + len(block) - coordinate.ndim
+            coordinate = xp.reshape(coordinate, (1,) * ahead + coordinate.shape + (1,) * (count - ahead - coordinate.ndim))
+        elif isinstance(each, int):
+            coordinate = xp.asarray(each)
+        else:
+            at = position if position < start or not wide else position + len(block)
+            length = 1 if each is None else len(range(*each.indices(shape[axis])))
+            position, sizes[at] = position + 1, length
+            if each is None:
+                continue
+            steps = xp.arange(length, dtype=xp.int64) * each.step + each.start
+            coordinate = xp.reshape(steps, (1,) * at + (length,) + (1,) * (count - at - 1))
+        total = total + coordinate * strides[axis]
+        axis += 1
+    return xp.broadcast_to(total, tuple(sizes))
+
+
+def _broadcast(shapes: list[Any]) -> tuple[int, ...]:
+    from ..calls.dispatch import broadcast_shapes
+
+    try:
+        return tuple(broadcast_shapes(*shapes)) if shapes else ()
+    except RuntimeError:
+        raise IndexError("shape mismatch: indexing arrays could not be broadcast together") from None

@@ -1,0 +1,576 @@
+"""Statistics: quantiles, covariances, histograms, counts, distances, and sums that skip NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calls.arguments import Dims, Number, as_python
+from ..calls.dispatch import require_dtype, require_tensors
+from ..calls.named_results import make
+from ..calls.op import composite, op
+from ..calls.tables import PUBLIC
+from ..calls.transform_hooks import one_by_one
+from ..tensors.tensor import Tensor
+from ..values import dtypes
+from ..values.scalars import converted
+from .blocks import unravel_index
+from .comparison import where
+from .elementary import logaddexp_forward
+from .joining import cat, stack
+from .reductions import _vector_norm, amax, amin, reduced_dims
+from .views import wrap_dim
+
+# --- skipping NaN -------------------------------------------------------------------------------------------------
+
+
+@composite(out=True, grad_fn="NansumBackward0")
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The sum of the elements that are not NaN."""
+    if input.dtype.category == dtypes.COMPLEX:
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if input.dtype.category == dtypes.FLOATING:
+        input = input.masked_fill(input.isnan(), 0)
+    return input.sum(dim, keepdim, dtype=dtype)
+
+
+@composite(out=True)
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The mean of the elements that are not NaN."""
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.legacy_name}")
+    count = (~input.isnan()).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+@composite(inplace=True, out=True, grad_fn="NanToNumBackward0")
+def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """Numbers for NaN and the infinities: 0 and the largest and smallest of the dtype unless given."""
+    if input.dtype.category < dtypes.FLOATING:
+        return input.clone()
+    limits = dtypes.finfo(input.dtype)
+    made = where(input.isnan(), 0.0 if nan is None else nan, input)
+    made = where(input == math.inf, limits.max if posinf is None else posinf, made)
+    return where(input == -math.inf, limits.min if neginf is None else neginf, made)  # type: ignore[no-any-return]  # ``where`` has two forms
+
+
+# --- extremes, counts ---------------------------------------------------------------------------------------------
+
+
+@composite(out=True, grad_fn="AminmaxBackward0")
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest element, of all or of each slice over ``dim``."""
+    if input.is_complex() and dim is not None and not input.ndim:
+        raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy_name}")
+    require_dtype("aminmax_cpu", input, "real")
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim)
+    dims: Any = () if dim is None or not input.ndim else dim
+    return make("aminmax", ("min", "max"))((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+
+
+@composite
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero."""
+    return (input != 0).sum(dim)
+
+
+@composite
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the nonzero elements, a row each."""
+    found: Tensor = input.nonzero()
+    return found
+
+
+@composite(out=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """``size`` rows of :func:`nonzero`, filled up with ``fill_value``."""
+    from .creation import arange
+
+    holds = (input != 0).reshape(-1)
+    first = holds.logical_not().int().argsort(stable=True)[:size]
+    made = input.new_full((size, input.ndim), fill_value, dtype=dtypes.int64)
+    found = stack(unravel_index(first, input.shape), -1) if input.ndim and input.numel() else made[: len(first)]
+    within = arange(len(first), device=input.device) < holds.sum()
+    return cat([found.where(within.unsqueeze(-1), made[: len(first)]), made[len(first) :]])
+
+
+@composite
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 occurs among non-negative integers, or the sum of the weights of its occurrences."""
+    if input.dtype.category != dtypes.INTEGER:
+        raise NotImplementedError(f'"bincount_cpu" not implemented for \'{input.dtype.legacy_name}\'')
+    low, high = input._kind.backend.extremes(input._array) if input.numel() else (0, -1)
+    if input.ndim != 1 or low < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if not input.numel():
+        return input.new_zeros(minlength, dtype=dtypes.int64)
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    size = max(minlength, int(high) + 1)
+    if weights is None:
+        return input.new_zeros(size, dtype=dtypes.int64).index_add(
+            0, input.long(), input.new_ones(len(input), dtype=dtypes.int64)
+        )
+    weights = weights if weights.dtype is dtypes.float32 else weights.double()
+    return weights.new_zeros(size).index_add(0, input.long(), weights)
+
+
+# --- histograms ---------------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+@one_by_one
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of ``bins`` equal parts of ``[min, max]`` (of the data's range if both are 0)."""
+    min, max = (converted(float(each), input.dtype) for each in (min, max))
+    require_dtype("histogram_cpu", input, "floating")
+    flat = input.detach().reshape(-1)
+    if min == max == 0 and flat.numel():
+        min, max = float(flat.min()), float(flat.max())
+    if min == max:
+        min, max = min - 1, max + 1
+    if min > max:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    inside = flat[(flat >= min) & (flat <= max)]
+    place = ((inside - min) / (max - min) * bins).floor().clamp(0, bins - 1).long()
+    return bincount(place, minlength=bins).to(input.dtype)
+
+
+@composite(out=True)
+@one_by_one
+def histogram(
+    input: Tensor, bins: int | Tensor = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """Counts (or weights, or densities) in bins, and the edges of the bins: a number of equal ones, or edges given."""
+    if weight is not None and weight.shape != input.shape:
+        raise _wrong_weight((*input.shape, 1), weight)
+    counts, edges = _histogram_dd(input.reshape(-1, 1), [bins], range, weight, density)
+    return make("histogram", ("hist", "bin_edges"))((counts, edges[0]))
+
+
+@composite(method=False)
+@one_by_one
+def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """A histogram of points: the last dimension of ``input`` holds their coordinates."""
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    axes = input.shape[-1]
+    bins = [bins] * axes if type(bins) is int else bins
+    if not isinstance(bins, (tuple, list)) or not all(isinstance(each, (int, Tensor)) for each in bins):
+        raise TypeError("histogramdd(): argument 'bins' must be int, tuple of ints or tuple of Tensors")
+    bins = [as_python(each) if isinstance(each, Tensor) and not each.ndim else each for each in bins]
+    if len(bins) != axes:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise _wrong_weight(input.shape, weight)
+    counts, edges = _histogram_dd(input.reshape(-1, axes), bins, range, weight, density)
+    return make("histogramdd", ("hist", "bin_edges"))((counts, tuple(edges)))
+
+
+def _wrong_weight(shape: Any, weight: Tensor) -> RuntimeError:
+    return RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+                        f"excluding its innermost dimension, but got input with shape {list(shape)} and weight with shape "
+                        f"{list(weight.shape)}")  # fmt: skip
+
+
+def _histogram_dd(points: Tensor, bins: Any, range: Any, weight: Tensor | None, density: bool) -> tuple[Tensor, Any]:
+    from .creation import linspace
+
+    if points.dtype not in (dtypes.float32, dtypes.float64):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{points.dtype.legacy_name}'")
+    if range is not None and len(range) != 2 * len(bins):
+        raise RuntimeError(f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} "
+                           f"elements, but got {len(range)}")  # fmt: skip
+    edges, places, inside = [], [], None
+    for axis, given in enumerate(bins):
+        column = points[:, axis].contiguous()
+        if isinstance(given, Tensor):
+            edge = given
+        else:
+            low, high = (range[2 * axis : 2 * axis + 2] if range is not None else
+                         (float(column.min()), float(column.max())) if len(column) else (0.0, 1.0))  # fmt: skip
+            low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+            if given <= 0:
+                raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {given} for dimension {axis}")
+            edge = linspace(low, high, given + 1, dtype=points.dtype, device=points.device)
+        from .sorting import searchsorted
+
+        place = searchsorted(edge, column, right=True) - 1
+        place = place - (column == edge[-1]).long()
+        ok = (place >= 0) & (place < len(edge) - 1)
+        inside = ok if inside is None else inside & ok
+        edges.append(edge)
+        places.append(place)
+    shape = [len(edge) - 1 for edge in edges]
+    flat = points.new_zeros(len(points), dtype=dtypes.int64)
+    for place, size in zip(places, shape, strict=True):
+        flat = flat * size + place
+    weights = points.new_ones(len(points)) if weight is None else weight.reshape(-1)
+    counts = points.new_zeros(math.prod(shape)).index_add(0, flat[inside], weights[inside]).reshape(shape)
+    if density:
+        volume = counts.new_ones(())
+        for axis, edge in enumerate(edges):
+            volume = volume.unsqueeze(-1) * edge.diff().reshape((1,) * axis + (-1,)) if axis else edge.diff()
+        counts = counts / counts.sum() / volume
+    return counts, edges
+
+
+# --- quantiles ----------------------------------------------------------------------------------------------------
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Tensor:
+    from .creation import as_tensor
+
+    if input.dtype not in (dtypes.float32, dtypes.float64):
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+                           f"{interpolation}")
+    given = q if isinstance(q, Tensor) else as_tensor(float(q), dtype=input.dtype, device=input.device)
+    if given.ndim > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+    if given.dtype is not input.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+    low, high = given._kind.backend.extremes(given._array) if given.numel() else (0, 1)
+    if not (low >= 0 and high <= 1):
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim)
+    rows = input.reshape(-1) if dim is None or not input.ndim else input.movedim(dim, -1)
+    ordered = rows.sort(-1)[0]
+    missing = rows.detach().isnan().sum(-1, keepdim=True)
+    length = rows.shape[-1] - missing if skip_nan else rows.shape[-1] + missing * 0
+    rank = given.reshape(-1) * (length - 1).clamp(min=0)
+    found = _at_ranks(ordered, rank, interpolation)
+    found = found.masked_fill((missing > 0) if not skip_nan else (length == 0), math.nan)
+    if dim is None and keepdim:
+        found = found.reshape(-1, *((1,) * input.ndim))
+    else:
+        found = found.movedim(-1, 0)
+        if keepdim and dim is not None and input.ndim:
+            found = found.unsqueeze(wrap_dim(dim, input.ndim) + 1)
+    return found if given.ndim else found.squeeze(0)
+
+
+def _at_ranks(ordered: Tensor, rank: Tensor, interpolation: str) -> Tensor:
+    if interpolation == "nearest":
+        return ordered.gather(-1, rank.round().long())
+    low, high = rank.floor(), rank.ceil()
+    below, above = ordered.gather(-1, low.long()), ordered.gather(-1, high.long())
+    if interpolation in ("lower", "higher"):
+        return below if interpolation == "lower" else above
+    return below.lerp(above, rank - low if interpolation == "linear" else (rank - low) * 0 + 0.5)
+
+
+@composite(out=True)
+def quantile(
+    input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """The ``q``-quantiles: of all elements or over ``dim``; several ``q`` come as the first dimension."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, skip_nan=False)
+
+
+@composite(out=True)
+def nanquantile(
+    input: Tensor, q: Tensor | Number, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """The ``q``-quantiles of the elements that are not NaN."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip_nan=True)
+
+
+# --- covariance ---------------------------------------------------------------------------------------------------
+
+
+@composite
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariance matrix of variables (rows) observed together (columns), with frequency and importance weights."""
+    if input.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    if aweights is not None and aweights.dtype.category != dtypes.FLOATING:
+        raise RuntimeError("cov(): expected aweights to have floating point dtype but got aweights with "
+                           f"{aweights.dtype.legacy_name} dtype")  # fmt: skip
+    for name, each in (("fweights", fweights), ("aweights", aweights)):
+        if each is not None and each.ndim > 1:
+            raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {each.ndim} "
+                               "dimensions")
+    if fweights is not None and fweights.dtype.category != dtypes.INTEGER:
+        raise RuntimeError("cov(): expected fweights to have integral dtype but got fweights with "
+                           f"{fweights.dtype.legacy_name} dtype")  # fmt: skip
+    x = input.reshape(1, -1) if input.ndim < 2 else input
+    for name, each in (("fweights", fweights), ("aweights", aweights)):
+        if each is not None and each.numel() != x.shape[1]:
+            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                               f"{each.numel()} != {x.shape[1]}")  # fmt: skip
+        if each is not None and each.numel() and each._kind.backend.extremes(each._array)[0] < 0:
+            raise RuntimeError(f"cov(): {name} cannot be negative")
+    if x.dtype.category < dtypes.FLOATING:
+        x = x.to(dtypes.get_default_dtype())
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    count: Any = x.shape[1]
+    if weights is None:
+        mean, total = x.mean(1, keepdim=True), count
+        divisor = count - correction
+    else:
+        total = weights.sum()
+        mean = (x * weights).sum(1, keepdim=True) / total
+        divisor = total - correction * ((weights * aweights).sum() / total if aweights is not None else 1)
+    centred = x - mean
+    product = (centred if weights is None else centred * weights) @ centred.t().conj()
+    made = product / (divisor.clamp(min=0) if isinstance(divisor, Tensor) else max(divisor, 0))
+    return made.squeeze()
+
+
+@composite
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation matrix of variables (rows) observed together (columns)."""
+    c = cov(input)
+    if not c.ndim:
+        return c / c
+    deviation = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()
+    return (c / deviation.unsqueeze(1) / deviation).clamp(-1, 1) if not c.is_complex() else c / deviation.unsqueeze(1) / deviation
+
+
+# --- norms and distances ------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def norm(
+    input: Tensor, p: Number | str | None = "fro", dim: Dims | None = None, keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:  # fmt: skip
+    """A vector norm of all elements or over ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if p == "nuc":
+        from ..linalg import matrix_norm
+
+        pair = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return matrix_norm(input, "nuc", tuple(pair), keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    order = 2.0 if p is None or p == "fro" else float(p)
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{input.dtype.legacy_name}")  # fmt: skip
+    dims = (
+        None if dim is None else tuple(wrap_dim(each, input.ndim) for each in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    )
+    return _vector_norm(input, order, dims, keepdim)
+
+
+@composite(method=False, out=True, grad_fn="NormBackward1")
+def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """The 2-norm over ``dim``: one dimension, two, or all if there are none in it.
+
+    >>> import flambeau as torch
+    >>> torch.frobenius_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
+    dims = (dim,) if not isinstance(dim, (tuple, list)) else tuple(dim)
+    if len(dims) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
+    return norm(input, 2, dims or None, keepdim)
+
+
+def nuclear_norm(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The sum of the singular values of the matrices in the last two dimensions, or in ``dim``.
+
+    Args:
+        input: the matrices.
+        args, kwargs: ``keepdim``, or ``dim`` and ``keepdim``.
+        out: where the result is written.
+
+    >>> import flambeau as torch
+    >>> torch.nuclear_norm(torch.diag(torch.tensor([1.0, 2.0])))
+    tensor(3.)
+    """
+    from ..linalg import matrix_norm
+
+    given = dict(zip(("keepdim",) if args and isinstance(args[0], bool) else ("dim", "keepdim"), args, strict=False)) | kwargs
+    if len(given) < len(args) + len(kwargs) or given.keys() - {"dim", "keepdim"}:
+        raise TypeError("nuclear_norm() received an invalid combination of arguments: dim and keepdim are expected")
+    dim = given.get("dim", (-2, -1))
+    return matrix_norm(input, "nuc", dim if isinstance(dim, (tuple, list)) else (dim, dim), given.get("keepdim", False), out=out)
+
+
+PUBLIC["nuclear_norm"] = nuclear_norm
+
+
+@composite(grad_fn="DistBackward0")
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference."""
+    require_tensors("dist", input=input, other=other)
+    return norm(input - other, float(p))
+
+
+@composite(inplace=True, out=True, grad_fn="RenormBackward0")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    dim = wrap_dim(dim, input.ndim)
+    others = tuple(each for each in range(input.ndim) if each != dim)
+    size = norm(input, p, others, True)
+    factor = (maxnorm / (size + 1e-7)).masked_fill(~(size > maxnorm), 1.0)  # which a norm of NaN is not, either
+    return input * factor
+
+
+# --- differences and areas ----------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """The differences of neighbours along ``dim``, ``n`` times over."""
+    from .joining import cat
+
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if any(each is not None and each.ndim != input.ndim for each in (prepend, append)):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    if not n:
+        return input.clone()
+    parts = [each for each in (prepend, input, append) if each is not None]
+    made = cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(min(n, made.shape[dim])):
+        after, before = _neighbours(made, dim)
+        made = after ^ before if made.dtype is dtypes.bool_ else after - before
+    return made.clone() if made is input else made
+
+
+def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """All elements along ``dim`` but the first, and all but the last."""
+    count = max(input.shape[dim] - 1, 0)
+    return input.narrow(dim, input.shape[dim] - count, count), input.narrow(dim, 0, count)
+
+
+def _steps(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
+    if x is None:
+        if isinstance(dx, (bool, complex)):
+            raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+        return dx
+    if x.ndim == 1 and len(x) != y.shape[dim]:
+        raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+    spaces = x.diff(dim=-1 if x.ndim == 1 else dim)
+    return spaces.reshape((-1,) + (1,) * (y.ndim - 1 - wrap_dim(dim, y.ndim))) if x.ndim == 1 else spaces
+
+
+def _refuse_bool(name: str, *tensors: Tensor | None) -> None:
+    if any(each is not None and each.dtype is dtypes.bool_ for each in tensors):
+        raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+
+
+@composite(method=False, aliases=("trapz",))
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The area under ``y`` by the trapezoidal rule, over ``dim``; points at ``x``, or ``dx`` apart."""
+    _refuse_bool("trapezoid", y, x)
+    after, before = _neighbours(y, dim)
+    return ((after + before) * _steps("trapezoid", y, x, dx, dim)).sum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
+
+
+@composite(method=False)
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The running area under ``y`` by the trapezoidal rule, along ``dim``."""
+    _refuse_bool("cumulative_trapezoid", y, x)
+    after, before = _neighbours(y, dim)
+    return ((after + before) * _steps("cumulative_trapezoid", y, x, dx, dim)).cumsum(dim) / 2.0  # type: ignore[no-any-return]  # the steps are Any
+
+
+@composite(method=False)
+def gradient(input: Tensor, *, spacing: Any = None, dim: Dims | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The derivative along each of ``dim`` by central differences, one-sided at the edges."""
+    if input.dtype is dtypes.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    spacing = as_python(spacing)
+    if isinstance(spacing, Tensor):
+        raise TypeError("gradient(): argument 'spacing' must be a number, several, or several Tensors, not Tensor")
+    dims, spacing = reduced_dims(dim, input.ndim), 1 if spacing is None else spacing
+    spaces = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    if len(spaces) != len(dims):
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}")
+    for each in dims:
+        if dims.count(each) > 1:
+            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    return tuple(_gradient_along(input, space, each, edge_order) for space, each in zip(spaces, dims, strict=True))
+
+
+def _gradient_along(input: Tensor, space: Any, dim: int, edge_order: int) -> Tensor:
+    from .creation import arange
+    from .joining import cat
+
+    n = input.shape[dim]
+    if n < edge_order + 1:
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    real = input.dtype.to_real() if input.dtype.category >= dtypes.FLOATING else dtypes.get_default_dtype()
+    x = space if isinstance(space, Tensor) else arange(n, device=input.device).to(real) * space
+    x = x.reshape((-1,) + (1,) * (input.ndim - 1 - dim))
+    h = x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)
+    slope = (input.narrow(dim, 1, n - 1) - input.narrow(dim, 0, n - 1)) / h
+    if n == 2:
+        return cat([slope, slope], dim)
+    left, right = slope.narrow(dim, 0, n - 2), slope.narrow(dim, 1, n - 2)
+    h0, h1 = h.narrow(0, 0, n - 2), h.narrow(0, 1, n - 2)
+    middle = (left * h1 + right * h0) / (h0 + h1)
+    first, last = slope.narrow(dim, 0, 1), slope.narrow(dim, n - 2, 1)
+    if edge_order == 2:
+        first = first + (first - slope.narrow(dim, 1, 1)) * h.narrow(0, 0, 1) / (h.narrow(0, 0, 1) + h.narrow(0, 1, 1))
+        last = last + (last - slope.narrow(dim, n - 3, 1)) * h.narrow(0, n - 2, 1) / (
+            h.narrow(0, n - 2, 1) + h.narrow(0, n - 3, 1)
+        )
+    return cat([first, middle, last], dim)
+
+
+# --- running sums in logarithms -----------------------------------------------------------------------------------
+
+
+def _logcumsumexp_forward(xp: Any, input: Any, /, dim: int) -> Any:
+    """By doubling: each step joins sums of neighbouring stretches, so nothing overflows."""
+    made, step, length = xp.asarray(input, copy=True) if input.shape[dim] < 2 else input, 1, input.shape[dim]
+    before: tuple[Any, ...] = (slice(None),) * dim
+    while step < length:
+        joined = logaddexp_forward(xp, made[(*before, slice(0, -step), ...)], made[(*before, slice(step, None), ...)])
+        made = xp.concat([made[(*before, slice(0, step), ...)], joined], axis=dim)
+        step *= 2
+    return made
+
+
+_logcumsumexp = op(
+    "logcumsumexp", _logcumsumexp_forward, promote="float_accumulate", dtypes="inexact", public=False, method=False,
+    input=lambda F, g, input, out, dim: _logcumsumexp_grad(F, g, input, out, dim),
+)  # fmt: skip
+
+
+def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, dim: int) -> Any:
+    """By doubling, too: each sum gives back a share of what later ones were given, and no share is above 1."""
+    made, step, length = g, 1, input.shape[dim]
+    before: tuple[Any, ...] = (slice(None),) * dim
+    while step < length:
+        here, later = (*before, slice(0, -step), ...), (*before, slice(step, None), ...)
+        share = F.conj(F.exp(F.getitem_slice(out, here) - F.getitem_slice(out, later)))
+        joined = F.getitem_slice(made, here) + share * F.getitem_slice(made, later)
+        made = F.cat([joined, F.getitem_slice(made, (*before, slice(length - step, None), ...))], dim)
+        step *= 2
+    return made * F.conj(F.exp(input - out))
+
+
+@composite(out=True)
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The running ``log(sum(exp))`` along ``dim``."""
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.clone()
+    return _logcumsumexp(input, wrap_dim(dim, input.ndim))

@@ -1,0 +1,74 @@
+"""What a write through a view does to the tensor that it is a view of, and what a view shows of a gradient."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ..calls.op import op
+from ..calls.tables import OPS
+from ..tape.tensor_class import RECORDED
+from ..tensors.storage import Storage
+from .memory import Place, replaced_forward
+from .standard import overwrite
+
+__all__ = ["put_view", "seen_of", "view_scatter"]
+
+
+def _put_view(xp: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None = None) -> Any:
+    if view in _PARTS:
+        return _PARTS[view](xp, input, value, *params)
+    places = xp.reshape(xp.arange(prod(input.shape)), input.shape)
+    seen = OPS[view].forward(xp, places, *params)
+    seen = xp.reshape(seen if number is None else seen[number], (-1,))
+    return xp.reshape(overwrite(xp, xp.reshape(input, (-1,)), seen, xp.reshape(value, (-1,))), input.shape)
+
+
+def _put_strided(xp: Any, input: Any, value: Any, size: Any, stride: Any, offset: int, backend: Any, given: Any) -> Any:
+    shown = Place(size, stride, offset)
+    written = replaced_forward(xp, xp.ones(size, dtype=input.dtype), shown, given, shown) != 0
+    return xp.where(written, replaced_forward(xp, value, shown, given, shown), input)
+
+
+_PARTS: dict[str, Any] = {  # views that show parts of the elements, or go by the memory
+    "as_strided": _put_strided,
+    "real": lambda xp, input, value: value + xp.imag(input) * 1j if xp.isdtype(input.dtype, "complex floating") else value,
+    "imag": lambda xp, input, value: xp.real(input) + value * 1j,
+    "conj_view": lambda xp, input, value: xp.conj(value),
+    "neg_view": lambda xp, input, value: -value,
+    "view_as_real": lambda xp, input, value: value[..., 0] + value[..., 1] * 1j,
+    "view_as_complex": lambda xp, input, value: xp.stack([xp.real(value), xp.imag(value)], axis=-1),
+    "view_dtype": lambda xp, input, value, dtype, backend: backend.reinterpret(value, backend.dtype_of(input)),
+}
+
+
+def put_view(kind: Any, input: Any, value: Any, view: str, params: tuple[Any, ...], number: int | None) -> Any:
+    """``view_scatter`` on raw arrays; ``number`` says which of several views ``value`` is."""
+    if view == "expand" and prod(value.shape) != prod(input.shape):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")  # fmt: skip
+    if number is None:
+        return kind["view_scatter"][0](input, value, view, params)
+    return _put_view(kind.backend.xp, input, value, view, params, number)
+
+
+Storage.put_view = staticmethod(put_view)
+view_scatter = op(
+    "view_scatter", lambda xp, input, value, /, view, params: _put_view(xp, input, value, view, params), public=False,
+    method=False, out=False, backward_name="CopySlices",
+    doc="``input`` with what the view operation ``view`` shows of it replaced by ``value``.",
+    input=lambda F, g, value_shape, view, params: F.view_scatter(g, F.zeros_of(g, value_shape), view, params),
+    value=lambda F, g, view, params: seen_of(F, g, view, params),
+)  # fmt: skip
+
+
+_ON_ANY_MEMORY = {"view": "reshape", "view_as_complex": "complex_of_pairs"}
+
+
+def seen_of(F: Any, given: Any, view: str, params: tuple[Any, ...]) -> Any:
+    """What a view operation shows of a gradient or tangent, which need not lie in memory as what the view was taken of."""
+    if view != "as_strided":
+        name = _ON_ANY_MEMORY.get(view, view)
+        return (OPS[name].function if F is RECORDED else getattr(F, name))(given, *params)
+    size, stride, offset, _, source = params
+    return F.replaced(given, source, Place(size, stride, offset), source)

@@ -1,0 +1,749 @@
+"""Other looks at the same memory: reshaping, permuting, expanding, slicing out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from operator import index as whole
+from typing import Any
+
+from ..calls.arguments import Dims, as_int
+from ..calls.op import composite, op
+from ..calls.signatures import missing
+from ..runtime.devices import Kind
+from ..runtime.warning import warn_once
+from ..tape.fast_path import FAST
+from ..tape.node import shown_as
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from .standard import look, put
+
+__all__ = ["as_shape", "inferred_shape", "reshaped_copy", "wrap_dim"]
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """``dim`` counted from 0.  IndexError where there is no such dimension; a 0-d tensor counts as one-dimensional."""
+    limit = max(ndim, 1)
+    if type(dim) is not int:
+        dim = _as_whole(dim, "dims")
+    if not -limit <= dim < limit:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    return dim + limit if dim < 0 else dim
+
+
+def as_shape(sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape meant by ``f(2, 3)`` or ``f((2, 3))``."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = tuple(sizes[0])
+    for each in sizes:
+        if type(each) is not int:
+            return tuple(map(_as_whole, sizes))
+    return sizes
+
+
+def _as_whole(given: Any, what: str = "sizes") -> int:
+    if type(given) is bool or not hasattr(given, "__index__"):
+        raise TypeError(f"{what} must be ints, but found element of type {type(given).__name__}")
+    return given.__index__()  # type: ignore[no-any-return]
+
+
+def sizes_given(first: Any, rest: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape meant by ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``, for ``f(size, *rest)``."""
+    return as_shape((first, *rest) if rest else (first,))
+
+
+def _refuse_negative(shape: Sequence[int], least: int) -> None:
+    for position, each in enumerate(shape):
+        if each < least:
+            raise RuntimeError(f"invalid shape dimension {each} at index {position} of shape {list(shape)}")
+
+
+def inferred_shape(shape: Sequence[int], given: tuple[int, ...]) -> tuple[int, ...]:
+    """``shape`` with its -1, if any, worked out."""
+    numel = prod(given)
+    if -1 not in shape:
+        if prod(shape) != numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return tuple(shape)
+    known = prod(each for each in shape if each != -1)
+    if list(shape).count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if known == 0 and numel == 0:
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension "
+                           "size -1 can be any value and is ambiguous")  # fmt: skip
+    if known <= 0 or numel % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return tuple(numel // known if each == -1 else each for each in shape)
+
+
+def _view(name: str, forward: Any, rule: Any, **options: Any) -> Callable[..., Tensor]:
+    return op(name, forward, view=True, input=rule, **({"public": False, "method": False} | options))
+
+
+# --- shapes -------------------------------------------------------------------------------------------------------
+
+_reshaped = _view(
+    "view", lambda xp, input, /, shape: xp.reshape(input, shape),
+    lambda F, g, input_shape: F.reshape(g, input_shape), method=False,
+)  # fmt: skip
+reshaped_copy = op(
+    "reshape", lambda xp, input, /, shape: xp.reshape(input, shape), public=False, method=False, out=False,
+    backward_name="UnsafeViewBackward0", input=lambda F, g, input_shape: F.reshape(g, input_shape),
+)  # fmt: skip
+
+
+def _cannot_view(input: Tensor) -> RuntimeError:
+    return RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                        "two contiguous subspaces). Use .reshape(...) instead.")  # fmt: skip
+
+
+@composite(method=False)
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """The same elements in another shape; a view where that is possible, else a copy.
+
+    >>> import flambeau as torch
+    >>> torch.arange(4).reshape(2, -1)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    return _reshape_method(input, shape)
+
+
+def _reshape_method(self: Tensor, shape: Any, *rest: Any) -> Tensor:
+    wanted = sizes_given(shape, rest)
+    if wanted and min(wanted) < -1:
+        _refuse_negative(wanted, -1)
+    array, backend = self._array, self._kind.backend
+    if type(self) in FAST and type(self._kind) is Kind and not backend.is_contiguous(array):
+        shape = inferred_shape(wanted, array.shape)
+        if not _lies_together(array.shape, backend.strides(array), shape):
+            return reshaped_copy(self, shape)
+    try:
+        return _reshaped(self, wanted)
+    except RuntimeError:
+        return reshaped_copy(self, inferred_shape(wanted, array.shape))
+
+
+def _lies_together(given: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether each dimension of ``shape`` takes elements that are evenly spaced in memory, so that a view will do."""
+    blocks, following = [1], None  # evenly spaced elements, from the last dimension on
+    for n, step in zip(reversed(given), reversed(strides), strict=True):
+        if n == 1:
+            continue
+        if following is not None and step != following:
+            blocks.append(1)
+        blocks[-1] *= n
+        following = n * step
+    left, taken = iter(blocks), 1
+    block = next(left)
+    for n in reversed(shape):
+        taken *= n
+        if taken == block:
+            block, taken = next(left, 1), 1
+        elif n != 1 and (not taken or block % taken):
+            return False
+    return True
+
+
+def _view_method(self: Tensor, size: Any = None, *rest: Any, dtype: Any = None) -> Tensor:
+    """The same memory with another shape (or, given a dtype, its bits read as that dtype).
+
+    Raises:
+        RuntimeError: the shape does not fit, or the memory is not laid out for it.
+    """
+    if size is None or type(size) is dtypes.dtype:
+        return _view_dtype(self, dtype or size)
+    wanted = sizes_given(size, rest)
+    if wanted and min(wanted) < -1:
+        _refuse_negative(wanted, -1)
+    try:
+        return _reshaped(self, wanted)
+    except RuntimeError as error:
+        inferred_shape(wanted, self._array.shape)  # raises where the number of elements does not fit
+        self._kind.settle(self)  # raises where there are none in memory
+        raise _cannot_view(self) from error
+
+
+attach(view=_view_method, reshape=_reshape_method)
+
+
+def _view_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
+    if dtype is None:
+        raise TypeError("view() received an invalid combination of arguments: neither a size nor a dtype is given")
+    from ..calls.results import view_of
+    from ..calls.tables import OPS
+    from ..runtime.devices import kind_of
+
+    if input._kind.settled is not input._kind:
+        what = "conjugate view tensors" if input.is_conj() else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
+    kind = kind_of(dtype, input.device)
+    backend = kind.backend
+    try:
+        array = backend.reinterpret(input._array, dtype)
+    except ValueError as error:
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes), but got "
+                           f"{input.stride(-1) if input.ndim else 0}") from error  # fmt: skip
+    if backend.mutable:
+        return view_of(array, kind, None, input, ())  # type: ignore[arg-type]  # not a recorded operation
+    return view_of(array, kind, OPS["view_dtype"], input, (dtype, backend))
+
+
+op("view_dtype", lambda xp, input, /, dtype, backend: backend.reinterpret(input, dtype), view=True, public=False, method=False)
+
+
+@composite
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.view(other.size())``."""
+    return _view_method(input, other.shape)
+
+
+@composite
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.reshape(other.size())``."""
+    return _reshape_method(input, other.shape)
+
+
+def _expand_forward(xp: Any, input: Any, /, shape: tuple[int, ...]) -> Any:
+    if prod(shape) == prod(input.shape):  # no element is repeated: the view may be written to
+        return xp.reshape(input, shape)
+    return xp.broadcast_to(input, shape)
+
+
+_expanded = _view("expand", _expand_forward, lambda F, g: g)  # the engine sums over what was expanded
+
+
+def _expand_method(self: Tensor, size: Any, *rest: Any, implicit: bool = False) -> Tensor:
+    """A view with dimensions of length 1 stretched (and new ones in front); -1 keeps a dimension's length.
+
+    >>> import flambeau as torch
+    >>> torch.tensor([[1], [2]]).expand(-1, 2)
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    shape, given = sizes_given(size, rest), self._array.shape
+    extra = len(shape) - len(given)
+    if extra < 0:
+        raise RuntimeError(f"expand(torch.{self.type().split('.')[-1]}{{{list(given)}}}, size={list(shape)}): the number of "
+                           f"sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor "
+                           f"({len(given)})")  # fmt: skip
+    result = []
+    for dim, wanted in enumerate(shape):
+        old = given[dim - extra] if dim >= extra else 1
+        if wanted == -1:
+            if dim < extra:
+                raise RuntimeError(f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, non-existing "
+                                   f"dimension {dim}")
+            wanted = old
+        elif old not in (1, wanted):
+            raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing size ({old}) at "
+                               f"non-singleton dimension {dim}.  Target sizes: {list(shape)}.  Tensor sizes: "
+                               f"{list(given)}")  # fmt: skip
+        result.append(wanted)
+    return _expanded(self, tuple(result))
+
+
+attach(expand=_expand_method)
+
+
+@composite
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """``input.expand(other.size())``."""
+    return _expand_method(input, other.shape)
+
+
+@composite(method=False)
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """A view of the shape ``size``, by broadcasting."""
+    return _expand_method(input, size)
+
+
+def _broadcast_to_method(self: Tensor, size: Any, *rest: Any) -> Tensor:
+    return _expand_method(self, size, *rest)
+
+
+attach(broadcast_to=_broadcast_to_method)
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors, expanded to their common shape."""
+    from ..calls.dispatch import broadcast_shapes
+
+    shape = broadcast_shapes(*(each.shape for each in tensors))
+    return tuple(each if each._array.shape == shape else _expand_method(each, shape) for each in tensors)
+
+
+_squeezed = _view("squeeze", lambda xp, input, /, shape: xp.reshape(input, shape),
+                  lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
+_unsqueezed = _view("unsqueeze", lambda xp, input, /, dim: xp.expand_dims(input, axis=dim),
+                    lambda F, g, input_shape: F.reshape(g, input_shape))  # fmt: skip
+
+
+@composite
+def squeeze(input: Tensor, dim: Dims | None = None, *, axis: Dims | None = None) -> Tensor:
+    """A view without the dimensions of length 1: all of them, or those among ``dim`` (an int or a tuple)."""
+    if axis is not None:
+        dim = axis
+    shape = input._array.shape
+    dims = (
+        range(len(shape))
+        if dim is None
+        else [wrap_dim(each, len(shape)) for each in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+    )
+    for each in dims if len(dims) > 1 and dim is not None else ():
+        if dims.count(each) > 1:
+            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    kept = tuple(size for i, size in enumerate(shape) if size != 1 or i not in dims)
+    return shown_as(_squeezed(input, kept), f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}")
+
+
+@composite
+def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
+    """A view with a new dimension of length 1 at ``dim``."""
+    if dim is None:
+        if axis is None:
+            raise missing("unsqueeze", "dim")
+        dim = axis
+    return _unsqueezed(input, wrap_dim(dim, input._array.ndim + 1))
+
+
+@composite
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dimensions ``start_dim`` to ``end_dim`` made one; a view where possible.
+
+    >>> import flambeau as torch
+    >>> torch.zeros(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
+    shape = input._array.shape
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return _reshape_method(input, (1,))
+    if start == end:
+        return input
+    return _reshape_method(input, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@composite
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """Dimension ``dim`` split into ``sizes``, one of which may be -1."""
+    shape = input._array.shape
+    dim = wrap_dim(dim, len(shape))
+    sizes = as_shape((sizes,))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        sizes = inferred_shape(sizes, (shape[dim],))
+    except RuntimeError:
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
+                           "in the input tensor") from None  # fmt: skip
+    return _reshape_method(input, shape[:dim] + tuple(sizes) + shape[dim + 1 :])
+
+
+@composite
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension, contiguous."""
+    return _reshape_method(input.contiguous(), (-1,))
+
+
+# --- order of dimensions ------------------------------------------------------------------------------------------
+
+
+def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(dims)), key=dims.__getitem__))
+
+
+_permuted = _view("permute", lambda xp, input, /, dims: xp.permute_dims(input, dims),
+                  lambda F, g, dims: F.permute(g, _inverse(dims)))  # fmt: skip
+
+
+@composite(method=False)
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """A view with the dimensions in another order."""
+    return _permute_method(input, dims)
+
+
+def _permute_method(self: Tensor, dims: Any, *rest: Any) -> Tensor:
+    ndim = self._array.ndim
+    given = sizes_given(dims, rest)
+    if len(given) != ndim:
+        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                           f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to "
+                           f"len(dims) = {len(given)}")  # fmt: skip
+    order = tuple(wrap_dim(each, ndim) for each in given)
+    if len(set(order)) != ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return _permuted(self, order)
+
+
+attach(permute=_permute_method)
+
+
+def _transpose_forward(xp: Any, input: Any, /, dim0: int, dim1: int) -> Any:
+    order = list(range(input.ndim))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return xp.permute_dims(input, tuple(order))
+
+
+_transposed = _view("transpose", _transpose_forward, lambda F, g, dim0, dim1: F.transpose(g, dim0, dim1))
+_t = _view("t", lambda xp, input: xp.permute_dims(input, tuple(range(input.ndim))[::-1]), lambda F, g: F.t(g))
+
+
+@composite(aliases=("swapdims",))
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A view with two dimensions swapped."""
+    ndim = input._array.ndim
+    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return _transposed(input, dim0, dim1) if ndim else input
+
+
+@composite
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Another name of :func:`transpose`."""
+    return transpose(input, axis0, axis1)
+
+
+@composite
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; a tensor of fewer dimensions itself."""
+    if input._array.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D")
+    return _t(input)
+
+
+def _reversed_dims(self: Tensor) -> Tensor:
+    ndim = self._array.ndim
+    if not ndim:
+        _warn_of_number("T")
+    elif ndim != 2:
+        warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
+                  "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                  "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.")  # fmt: skip
+    return _permuted(self, tuple(range(ndim))[::-1])
+
+
+def _warn_of_number(name: str) -> None:
+    warn_once(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.")
+
+
+def _matrix_transpose(self: Tensor, name: str = "mT") -> Tensor:
+    ndim = self._array.ndim
+    if ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    if not ndim:
+        _warn_of_number(name)
+        return _permuted(self, ())
+    return transpose(self, -2, -1)
+
+
+def _transposed_conjugate(self: Tensor) -> Tensor:
+    ndim = self._array.ndim
+    if ndim not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{more}")
+    return _matrix_transpose(self, "H").conj()
+
+
+attach(T=property(_reversed_dims))
+attach(mT=property(_matrix_transpose))
+attach(H=property(_transposed_conjugate))
+attach(mH=property(lambda self: _matrix_transpose(self, "mH").conj()))
+
+
+@composite
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of matrices."""
+    return _matrix_transpose(input).conj()
+
+
+@composite(aliases=("moveaxis",))
+def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
+    """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
+    ndim = input._array.ndim
+    several = isinstance(source, (tuple, list))
+    if several is not isinstance(destination, (tuple, list)):
+        raise TypeError("movedim(): arguments 'source' and 'destination' must be two ints or two tuples of ints, not "
+                        f"{type(source).__name__} and {type(destination).__name__}")  # fmt: skip
+    source, destination = (list(source), list(destination)) if several else ([source], [destination])
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same "
+                           f"number of dims as destination ({destination} dims)")  # fmt: skip
+    source, destination = ([wrap_dim(each, ndim) for each in dims] for dims in (source, destination))
+    for name, each in (("source", source), ("destination", destination)):
+        if len(set(each)) != len(each):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({each})")
+    if not ndim:
+        return _permuted(input, ())
+    order = [-1] * ndim
+    for s, d in zip(source, destination, strict=True):
+        order[d] = s
+    rest = iter(each for each in range(ndim) if each not in source)
+    return _permuted(input, tuple(next(rest) if each == -1 else each for each in order))
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
+@composite
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice at ``index`` of dimension ``dim``, without that dimension; a view."""
+    shape = input._array.shape
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, len(shape))
+    index = int(index)
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return input[(slice(None),) * dim + (index,)]
+
+
+@composite
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """``length`` slices of dimension ``dim`` from ``start`` on; a view."""
+    if not input._array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.category != dtypes.INTEGER):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    dim, start = wrap_dim(dim, input._array.ndim), whole(start)
+    size = input._array.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    start = start + size if start < 0 else start
+    if start > size or start < 0:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return input[(slice(None),) * dim + (slice(start, start + length),)]
+
+
+@composite(out=True, grad_fn="NarrowCopyBackward0")
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """:func:`narrow` in memory of its own."""
+    if dim >= max(input.ndim, 1):
+        raise RuntimeError(f"narrow_copy(): expected a dim below {input.ndim}, but got {dim}")
+    return narrow(input, dim, start, length).clone()
+
+
+def _split_forward(xp: Any, input: Any, /, sizes: Sequence[int], dim: int) -> list[Any]:
+    before: tuple[Any, ...] = (slice(None),) * dim
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(input[(*before, slice(start, start + size), ...)])
+        start += size
+    return parts
+
+
+_split = op(
+    "split", _split_forward, view=True, returns_list=True, public=False, method=False,
+    vjp=lambda F, g, sizes, dim: (F.cat(g, dim),),
+)  # fmt: skip
+
+
+@composite
+def split(
+    tensor: Tensor, split_size_or_sections: Dims | None = None, dim: int = 0, *, split_size: Dims | None = None
+) -> tuple[Tensor, ...]:
+    """Views of consecutive slices of ``dim``: of a given size each (the last may be smaller), or of the sizes listed."""
+    sections: Any = split_size if split_size_or_sections is None else split_size_or_sections
+    if not tensor._array.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = wrap_dim(dim, tensor._array.ndim)
+    length = tensor._array.shape[dim]
+    if isinstance(sections, (tuple, list)):
+        sizes = tuple(map(whole, sections))
+        if sum(sizes) != length or min(sizes, default=0) < 0:
+            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
+                               f"dimension {dim}), but got split_sizes={list(sizes)}")  # fmt: skip
+        made: tuple[Tensor, ...] = _split(tensor, sizes, dim)
+        if made:
+            shown_as(made[0], "SplitWithSizesBackward0")  # the node is that of them all
+        return made
+    step = whole(sections)
+    if step < 0 or (step == 0 and length):
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
+    sizes = tuple(min(step, length - start) for start in range(0, length, max(step, 1))) or (0,)
+    return _split(tensor, sizes, dim)  # type: ignore[no-any-return]  # has several results
+
+
+@composite(aliases=("unsafe_split_with_sizes",))
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive slices of ``dim``, of the sizes listed."""
+    return split(input, list(split_sizes), dim)
+
+
+@composite
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most ``chunks`` views of consecutive slices of ``dim``, of equal size but for the last."""
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    dim = wrap_dim(dim, input._array.ndim)
+    length = input._array.shape[dim]
+    if not length:
+        return split(input, [0] * chunks, dim)
+    step = -(-length // chunks)
+    return _split(input, tuple([min(step, length - start) for start in range(0, length, step)]), dim)  # type: ignore[no-any-return]
+
+
+def _unbind_forward(xp: Any, input: Any, /, dim: int = 0) -> list[Any]:
+    before: tuple[Any, ...] = (slice(None),) * dim
+    return [input[(*before, index, ...)] for index in range(input.shape[dim])]
+
+
+_unbind = op("unbind", _unbind_forward, view=True, returns_list=True, public=False, method=False,
+             vjp=lambda F, g, dim: (F.stack(g, dim),))  # fmt: skip
+
+
+@composite
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of all slices along ``dim``, without that dimension."""
+    if not input._array.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    dim = wrap_dim(dim, input._array.ndim)
+    return _unbind(input, dim) if input._array.shape[dim] else ()
+
+
+def _diagonal_forward(xp: Any, input: Any, /, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    rows, columns = input.shape[dim1], input.shape[dim2]
+    length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    rest = [each for each in range(input.ndim) if each not in (dim1, dim2)]
+    moved = xp.permute_dims(input, (*rest, dim1, dim2))
+    flat = xp.reshape(moved, (*moved.shape[:-2], rows * columns))
+    start = offset if offset >= 0 else -offset * columns
+    every = look(xp, flat, (..., slice(start, start + length * (columns + 1), columns + 1)))
+    return look(xp, every, (..., slice(0, length)))
+
+
+_diagonal = _view(
+    "diagonal", _diagonal_forward,
+    lambda F, g, input_shape, offset, dim1, dim2: F.diagonal_backward(g, input_shape, offset, dim1, dim2),
+)  # fmt: skip
+
+
+@composite
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonal of dimensions ``dim1`` and ``dim2``, as the last dimension."""
+    ndim = input._array.ndim
+    dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return _diagonal(input, as_int("diagonal", "offset", offset), dim1, dim2)
+
+
+def _diagonal_backward_forward(xp: Any, input: Any, /, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+    rows, columns, length = shape[dim1], shape[dim2], input.shape[-1]
+    row = xp.expand_dims(xp.arange(length) + max(-offset, 0), axis=1)
+    at_row = xp.astype(row == xp.arange(rows), input.dtype)
+    at_column = xp.astype(xp.expand_dims(xp.arange(length) + max(offset, 0), axis=1) == xp.arange(columns), input.dtype)
+    spread = xp.matmul(xp.expand_dims(input, axis=-2) * xp.matrix_transpose(at_row), at_column)
+    rest = [each for each in range(len(shape)) if each not in (dim1, dim2)]
+    return xp.permute_dims(spread, _inverse((*rest, dim1, dim2)))
+
+
+op(
+    "diagonal_backward", _diagonal_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, offset, dim1, dim2: F.diagonal(g, offset, dim1, dim2),
+)  # fmt: skip
+op("zeros_of", lambda xp, input, /, shape: xp.zeros(shape, dtype=input.dtype), public=False, method=False, out=False)
+tied = op(
+    "tied", lambda xp, input, to: input, keeps_dtype=("to",), public=False, method=False, out=False,
+    doc="The input, recorded as if it depended on ``to``: as PyTorch's gradients do, though their derivatives are zero.",
+    input=lambda F, g: g, to=lambda F, g, to_shape: F.zeros_of(g, to_shape),
+)  # fmt: skip
+with_tied_gradient = op(
+    "with_tied_gradient", lambda xp, input: input, public=False, method=False, out=False,
+    doc="The input, for operations that are made of others: the gradient that they give it is tied to it.",
+    input=lambda F, g, input: F.tied(g, input),
+)  # fmt: skip
+
+
+
+# --- triangles, corners, blocks -----------------------------------------------------------------------------------
+
+
+def _triangle(name: str) -> Any:
+    record = op(
+        name, lambda xp, input, /, diagonal=0: getattr(xp, name)(input, k=diagonal), public=False, method=False,
+        input=lambda F, g, diagonal: getattr(F, name)(g, diagonal),
+    )  # fmt: skip
+
+    def function(input: Tensor, diagonal: int = 0) -> Tensor:
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return record(input, diagonal)
+
+    function.__name__ = function.__qualname__ = name
+    side = "lower" if name == "tril" else "upper"
+    function.__doc__ = f"The {side} triangle of matrices, the rest 0; ``diagonal`` moves its edge."
+    return composite(function, inplace=True, out=True)
+
+
+tril, triu = _triangle("tril"), _triangle("triu")
+
+_unfolded = _view(
+    "unfold", lambda xp, input, /, dim, size, step, backend: _windows(input, dim, size, step, backend),
+    lambda F, g, input_shape, dim, size, step, backend: F.unfold_backward(g, input_shape, dim, size, step, backend),
+)  # fmt: skip
+
+
+def _windows(input: Any, dim: int, size: int, step: int, backend: Any) -> Any:
+    shape, strides = list(input.shape), list(backend.strides(input))
+    count = (shape[dim] - size) // step + 1
+    flat, offset = backend.root(input)
+    new_shape = [*shape[:dim], count, *shape[dim + 1 :], size]
+    new_strides = [*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim]]
+    return backend.as_strided(flat, new_shape, new_strides, offset)
+
+
+def _unfold_backward_forward(xp: Any, input: Any, /, shape: Any, dim: int, size: int, step: int, backend: Any) -> Any:
+    made = xp.zeros(tuple(shape), dtype=input.dtype)
+    before: tuple[Any, ...] = (slice(None),) * dim
+    for position in range(size):
+        index = (*before, slice(position, position + (input.shape[dim] - 1) * step + 1, step))
+        made = made + put(xp, xp.zeros(tuple(shape), dtype=input.dtype), index, input[..., position])
+    return made
+
+
+op(
+    "unfold_backward", _unfold_backward_forward, public=False, method=False, out=False,
+    input=lambda F, g, dim, size, step, backend: F.unfold(F.contiguous(g), dim, size, step, backend),
+)  # fmt: skip
+
+
+def _unfold_method(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """A view of all windows of length ``size``, ``step`` apart, along a dimension; they become the last one."""
+    if bool in (type(dimension), type(size), type(step)):
+        raise TypeError("unfold(): arguments 'dimension', 'size' and 'step' must be int, not bool")
+    if not self.ndim:
+        return _unfold_method(self.reshape(1), wrap_dim(whole(dimension), 0), whole(size), step).reshape(whole(size))
+    dim, size, step = wrap_dim(whole(dimension), self.ndim), whole(size), whole(step)
+    if size > self.shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return _unfolded(self, dim, size, step, self._kind.backend)
+
+
+attach(unfold=_unfold_method)
+
+
+@composite
+def sum_to_size(input: Tensor, size: Any, *rest: Any) -> Tensor:
+    """Sum to a shape that can be broadcast to this one."""
+    from ..calls.dispatch import broadcast_shapes
+    from ..tape.engine import sum_to_size as summed
+
+    shape = sizes_given(size, rest)
+    try:
+        fits = tuple(broadcast_shapes(shape, input.shape)) == tuple(input.shape)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
+    if not shape:
+        return input.sum()
+    return summed(input, shape)  # type: ignore[no-any-return]  # of any backend

@@ -1,0 +1,1 @@
+"""Python's protocols for tensors: printing, copying and pickling, exchange with other libraries."""

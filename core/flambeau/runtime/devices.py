@@ -1,0 +1,314 @@
+"""Devices, and the kinds of tensor (dtype x device) that live on them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any, ClassVar
+
+from .. import backend as backends
+from ..backend import Backend
+from ..values.dtypes import BOOL, COMPLEX, FLOATING, HALF, INTEGER, dtype, meant
+from .state import state
+
+__all__ = ["Kind", "device", "get_default_device", "kind_of", "set_default_device"]
+
+_KNOWN_TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+                "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")  # fmt: skip
+_PATTERN = re.compile(r"([a-z_]\w*)(?::(0|[1-9]\d*))?")
+
+
+class device:
+    """Where a tensor lives: a type (``"cpu"``, ``"cuda"``, or a plugin's) and, where there are several, an index.
+
+    A number alone is an accelerator's.  A device is also a context manager (and decorator): tensors created inside without
+    ``device=`` go there.
+
+    Raises:
+        RuntimeError: the string names no known device type, or is malformed; a negative number, or one where there are no
+            devices to be numbered.
+
+    >>> import flambeau as torch
+    >>> torch.device("cuda:1"), torch.device("cuda", 1).index
+    (device(type='cuda', index=1), 1)
+    >>> with torch.device("cpu"):
+    ...     torch.ones(2).device
+    device(type='cpu')
+    """
+
+    __slots__ = ("_tokens", "index", "type")
+
+    def __init__(self, type: str | device | int, index: int | None = None) -> None:
+        if isinstance(type, device):
+            index = type.index
+            type = type.type
+        elif isinstance(type, int) and not isinstance(type, bool):
+            index = type
+            type = _numbered_type() if index >= 0 else ""
+        elif isinstance(type, str):
+            type, index = _parse(type, index)
+        else:
+            raise TypeError(f"device() received an invalid combination of arguments - got ({_type_name(type)}), but "
+                            "expected one of:\n * (torch.device device)\n * (str type, int index = -1)")  # fmt: skip
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
+        self.type: str = type
+        self.index: int | None = index
+        self._tokens: list[Any] = []
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'" + ("" if self.index is None else f", index={self.index}") + ")"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, ((self.type,) if self.index is None else (self.type, self.index))
+
+    def __enter__(self) -> device:
+        self._tokens.append(_default.get())
+        _default.set(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _default.set(self._tokens.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        from functools import wraps
+
+        @wraps(function)
+        def on_this_device(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return on_this_device
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__
+
+
+def _numbered_type() -> str:
+    """The type of the devices that numbers alone mean: the selected backend's, but CUDA before the CPU."""
+    chosen = backends.selected().device_type
+    if chosen == "cpu" and backends.has_devices("cuda"):
+        return "cuda"
+    if chosen == "cpu" and CPU_DEVICES == 1:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return chosen
+
+
+def _parse(text: str, index: int | None) -> tuple[str, int | None]:
+    match = _PATTERN.fullmatch(text)
+    kind = match.group(1) if match else text.partition(":")[0]
+    if kind not in _KNOWN_TYPES and kind not in backends.DEVICE_TYPE_OWNER and kind not in backends.installed():
+        known = (*_KNOWN_TYPES, *(each for each in backends.DEVICE_TYPE_OWNER if each not in _KNOWN_TYPES))
+        raise RuntimeError(f"Expected one of {', '.join(known)} device type at start of device string: {kind}")
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if match.group(2) is not None:
+        if index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
+        index = int(match.group(2))
+    return kind, index
+
+
+_CPU = device("cpu")
+_default: ContextVar[device | None] = ContextVar("default_device", default=None)
+_process_default: device | None = None
+
+
+def set_default_device(device: Any) -> None:
+    """Create tensors on ``device`` where none is given; None restores the backend's own.
+
+    >>> import flambeau as torch
+    >>> torch.set_default_device("cpu"); torch.get_default_device()
+    device(type='cpu')
+    >>> torch.set_default_device(None)
+    """
+    global _process_default
+    _process_default = None if device is None else globals()["device"](device)
+    _default.set(None)
+
+
+def get_default_device() -> device:
+    """The device on which tensors are created where none is given."""
+    chosen = _default.get() or _process_default
+    if chosen is None:
+        backend = backends.selected()
+        return canonical(device(backend.device_type, backends.SELECTED_INDEX))
+    return device(chosen.type, backends.for_device_type(chosen.type).current_device()) if (
+        chosen.index is None and chosen.type != "cpu") else chosen  # fmt: skip
+
+
+def _cpu_if_selected() -> device | None:
+    """The CPU, where it is the one device of the selected backend: the same object each time."""
+    return _CPU if CPU_DEVICES == 1 and backends.selected().device_type == "cpu" else None
+
+
+def canonical(place: device) -> device:
+    """The device a tensor reports: ``cpu`` has no index unless there are several, every other type always has one."""
+    index = place.index
+    count = CPU_DEVICES if place.type == "cpu" else None
+    if place.type == "cpu":
+        if count == 1 and index in (None, 0):
+            return device("cpu")
+        index = index or 0
+        if index >= (count or 1):
+            raise RuntimeError(f"Invalid device 'cpu:{index}': this process has {count} CPU device(s); "
+                               "FLAMBEAU_CPU_DEVICES sets their number")  # fmt: skip
+        return device("cpu", index)
+    backend = backends.for_device_type(place.type)
+    backend.prepare()
+    index = backend.current_device() if index is None else index
+    if index >= backend.device_count():
+        raise RuntimeError(f"{place.type} error: invalid device ordinal {index}; {backend.device_count()} available")
+    return device(place.type, index)
+
+
+def _count_cpu_devices() -> int:
+    text = os.environ.get("FLAMBEAU_CPU_DEVICES") or "1"
+    if not text.isdecimal() or int(text) < 1:
+        raise RuntimeError(f"FLAMBEAU_CPU_DEVICES={text!r}: expected a positive integer")
+    return int(text)
+
+
+CPU_DEVICES = _count_cpu_devices()
+
+
+# --- kinds -------------------------------------------------------------------------------------------------------
+
+_SCALARS_THAT_FIT = {
+    BOOL: frozenset({bool}),
+    INTEGER: frozenset({bool, int}),
+    FLOATING: frozenset({bool, int, float}),
+    COMPLEX: frozenset({bool, int, float, complex}),
+}
+_NONE: frozenset[type] = frozenset()  # of the numbers beside half precision, not all are rounded to it
+
+
+class Kind(dict[str, tuple[Callable[..., Any], Any]]):
+    """What all tensors of one dtype on one device have in common: a table of the kernels that serve them.
+
+    ``kind["exp"]`` is ``(kernel, result kind)``, resolved once (backend, kernel packs, promotion, casts) and looked up
+    ever after.  Two tensors of the same kind can meet in an operation without another question asked, and
+    whether they are is one comparison by identity.
+    """
+
+    __slots__ = (
+        "F", "array_type", "backend", "constant_types", "constants", "device", "dtype", "raw_dtype", "scalars", "table",
+    )  # fmt: skip
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a class with __eq__ loses it
+    levels: tuple[Any, ...] = ()  # the batches of `vmap` that tensors of the kind are inside of
+    resolve: ClassVar[Callable[[str, Kind], tuple[Callable[..., Any], Any]]]  # set by the module that knows the operations
+    raw_kernel: ClassVar[Callable[[str, Kind], Callable[..., Any]]]  # likewise: what a derivative rule calls as `F.name`
+    turn: str | None = None  # "conj" or "neg" where memory is to be read conjugated, or negated
+
+    def __init__(self, dtype: dtype, device: device, backend: Backend, kernels: Kernels | None = None) -> None:
+        super().__init__()
+        if dtype not in backend.dtypes:
+            raise RuntimeError(f"the {backend.name} backend has no {dtype!r}")
+        self.dtype = dtype
+        self.device = device
+        self.backend = backend
+        state.guarded_devices |= backend.guarded
+        self.array_type = backend.array_type
+        self.raw_dtype = backend.dtypes[dtype]
+        self.scalars = _SCALARS_THAT_FIT[dtype.category]
+        self.constant_types = _NONE if dtype in HALF else self.scalars
+        self.constants: dict[Any, Any] = {}
+        self.F = kernels or kernels_of(self)
+        self.table: dict[str, tuple[Callable[..., Any], Any]] = {}  # the entries again: Python looks up a plain dict faster
+
+    def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
+        entry = self[name] = self.table[name] = Kind.resolve(name, self)
+        return entry
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        return f"Kind({self.dtype!r}, {self.device})"
+
+    def to(self, dtype: dtype) -> Kind:
+        """The kind with another dtype on the same device."""
+        return self if dtype is self.dtype else kind_of(dtype, self.device)
+
+    def on(self, place: device) -> Kind:
+        """The kind with the same dtype on another device."""
+        return kind_of(self.dtype, place)
+
+    @property
+    def settled(self) -> Kind:
+        """The kind of tensors that have in memory what they show: another one for a lazy kind."""
+        return self
+
+    def settle(self, tensor: Any) -> Any:
+        """A tensor of this kind as one that has in memory what it shows."""
+        return tensor
+
+    def stored(self, array: Any) -> Any:
+        """What is to be in memory, so that a tensor of this kind shows ``array``."""
+        return array
+
+
+Kernels = ModuleType
+
+
+def kernels_of(kind: Kind) -> Kernels:
+    """The operations on raw arrays of one kind, as attributes: the ``F`` that derivative rules are handed.
+
+    A module, because that is the one object whose attributes Python looks up fast although missing ones are computed.
+    """
+    F = Kernels("kernels")
+
+    def find(name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        kernel = Kind.raw_kernel(name, kind)
+        setattr(F, name, kernel)
+        return kernel
+
+    F.__dict__.update(_kind=kind, __getattr__=find)
+    return F
+
+
+_kinds: dict[tuple[dtype, str, int | None], Kind] = {}
+_places: dict[tuple[str, int | None], device] = {}
+
+
+def kind_of(dtype: dtype, place: device | None = None) -> Kind:
+    """The one Kind of this dtype and device."""
+    if place is None:
+        place = _default.get() or _process_default or _cpu_if_selected() or get_default_device()
+    elif type(place) is not device:  # that of a batch
+        return place.kind_of(dtype)  # type: ignore[attr-defined, no-any-return]  # the place of a batch
+    kind = _kinds.get((dtype, place.type, place.index))
+    if kind is None:
+        dtype = meant(dtype)
+        exact = canonical(place)
+        kind = _kinds.get((dtype, exact.type, exact.index))
+        if kind is None:
+            exact = _places.setdefault((exact.type, exact.index), exact)  # one object, so that places compare by identity
+            kind = Kind(dtype, exact, backends.for_device_type(exact.type))
+            _kinds[dtype, exact.type, exact.index] = kind
+        if place.type == "cpu" or place.index is not None:  # another device may be current next time
+            _kinds[dtype, place.type, place.index] = kind
+    return kind
+
+
+def forget_kernels() -> None:
+    """Let every kind look its kernels up again: what integers are promoted to has changed."""
+    for kind in set(_kinds.values()):
+        kind.clear()
+        kind.table.clear()
+        kind.F = kernels_of(kind)

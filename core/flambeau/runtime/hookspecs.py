@@ -1,0 +1,80 @@
+"""The hooks a plugin may implement, by pluggy.  A backend needs only the first of them.
+
+A plugin is a module (or any object) with functions decorated by ``flambeau.backend.hookimpl``, published under the
+entry-point group ``flambeau.backends`` with the backend's name as the entry's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pluggy
+
+if TYPE_CHECKING:
+    from ..backend import Backend
+    from ..tensors.tensor import Tensor
+    from .devices import device
+
+PROJECT = "flambeau"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec(firstresult=True)
+def flambeau_backend(name: str) -> Backend | None:
+    """Return the backend called ``name``, or None if it is another plugin's."""
+
+
+@hookspec
+def flambeau_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
+    """Return faster kernels for an existing backend, by operation name.
+
+    Read once, when the backend is first used.  A kernel takes the arguments of the operation's forward without its
+    ``xp``: raw arrays first, then the parameters.  It must not write to its inputs.
+    """
+
+
+@hookspec
+def flambeau_inplace_kernels(backend: Backend) -> Mapping[str, Callable[..., Any]] | None:
+    """Return faster kernels for the in-place forms of an existing backend's operations, by the operation's name.
+
+    Read once.  A kernel is called as ``kernel(target, *others, **scalars)`` with raw arrays, the scalars as 0-d ones, and
+    writes into its target.  One that raises must have written nothing, so the library must not raise in it for infinities, even
+    where its user wants that: for NumPy, see ``flambeau_backends.numpy.quiet``.
+    """
+
+
+class Collectives(Protocol):
+    """What the devices of one type do together.  Tensors come without history, and results have none."""
+
+    def devices(self) -> list[device]:
+        """All devices of the type."""
+
+    def run(self, calls: Sequence[Callable[[], Any]], devices: Sequence[device]) -> list[Any]:
+        """Each call on its device, side by side; an exception in place of a result where one was raised."""
+
+    def broadcast(self, tensors: Sequence[Tensor], devices: Sequence[device]) -> list[list[Tensor]]:
+        """For each device, all tensors."""
+
+    def scatter(self, tensor: Tensor, devices: Sequence[device], sizes: Sequence[int] | None, dim: int) -> list[Tensor]:
+        """For each device a part of the tensor, of these sizes or as even as can be."""
+
+    def gather(self, tensors: Sequence[Tensor], destination: device, dim: int) -> Tensor:
+        """The tensors of all devices joined on one."""
+
+    def reduce_add(self, tensors: Sequence[Tensor], destination: device) -> Tensor:
+        """The sum of the tensors of all devices, on one."""
+
+    def all_reduce(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The sum of the tensors, on the device of each."""
+
+
+@hookspec(firstresult=True)
+def flambeau_collectives(device_type: str) -> Collectives | None:
+    """Return the collectives of a device type, or None if it is another plugin's."""
+
+
+@hookspec
+def flambeau_report_header() -> str:  # type: ignore[empty-body]  # a specification
+    """Return one line about the plugin for ``python -m flambeau env``."""

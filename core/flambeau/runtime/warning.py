@@ -1,0 +1,31 @@
+"""Warnings that come once per process, and point at the caller's line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+from .settings import is_warn_always_enabled
+
+__all__ = ["warn_of_old", "warn_once"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_warned: set[str] = set()
+
+
+def warn_once(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn the first time that this is called with the message, or every time after ``set_warn_always(True)``."""
+    if message in _warned and not is_warn_always_enabled():
+        return
+    _warned.add(message)
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_code.co_filename.startswith((_PACKAGE, "<flambeau")):  # point at the caller's line
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_old(name: str, arguments: str) -> None:
+    """Warn of a call in an order of arguments that PyTorch 0.2 had."""
+    warn_once(f"This overload of {name} is deprecated.\nConsider using one of the following signatures instead:\n"
+              f"\t{name}(input, {arguments})")  # fmt: skip

@@ -1,0 +1,1 @@
+"""Classes of tensors: parameters, the tensor types of old, volatile tensors."""

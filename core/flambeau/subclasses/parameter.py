@@ -1,0 +1,93 @@
+"""``Parameter`` and ``Buffer``: tensors that a Module registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calls.overriding import _disabled_torch_function_impl
+from ..operations.creation import empty
+from ..tensors.tensor import Tensor
+from ..values.dtypes import FLOATING
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class _ParameterMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Parameter and isinstance(instance, Tensor) and instance.__dict__.get("_is_param", False):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A tensor that is a parameter of the Module it is assigned to.
+
+    Args:
+        data: the values; memory is shared.  A tensor of a class of its own stays one, and is a parameter all the same.
+        requires_grad: whether it wants a gradient.
+
+    >>> import flambeau as torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    __slots__ = ()
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # what is computed from a parameter is a plain tensor
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = empty(0)
+        if requires_grad and data._kind.dtype.category < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        if type(data) not in (Tensor, Parameter):
+            return _marked(data, requires_grad)
+        made = data.detach()._as(cls)
+        made.requires_grad = requires_grad
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        made = type(self)(self.data.clone(), self.requires_grad)
+        memo[id(self)] = made
+        return made
+
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]  # takes what Tensor takes
+        return "Parameter containing:\n" + super().__repr__(**kwargs)
+
+
+def _marked(data: Tensor, requires_grad: bool) -> Tensor:
+    """A tensor of a class of its own as a parameter."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        name = type(data).__name__
+        raise RuntimeError(f"Creating a Parameter from an instance of type {name} requires that detach() returns an instance of "
+                           f"the same type, but return type {type(made).__name__} was found instead. To use the type as a "
+                           "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+                           "implementation.")
+    made.__dict__["_is_param"] = True
+    return made
+
+
+class _BufferMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.__dict__.get("_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that is a buffer of the Module it is assigned to; ``persistent`` ones are in its ``state_dict``."""
+
+    __slots__ = ()
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # what is computed from a buffer is a plain tensor
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = empty(0)
+        made = data.detach().requires_grad_(data.requires_grad)
+        made.__dict__["_is_buffer"] = True
+        made.__dict__["persistent"] = persistent
+        return made
+
+
+Parameter.__module__ = "flambeau.nn.parameter"

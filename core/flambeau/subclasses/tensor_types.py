@@ -1,0 +1,193 @@
+"""Tensor types and constructors of old: ``FloatTensor(2, 3)``, ``x.type('torch.LongTensor')``, ``Variable``.
+
+A tensor type is a name for a dtype on a device type.  It constructs tensors, is what ``x.type()`` names, and
+``isinstance(x, FloatTensor)`` asks whether ``x`` is of that type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from ..calls.overriding import _disabled_torch_function_impl
+from ..operations.conversion import to_kind
+from ..operations.creation import empty
+from ..operations.from_data import from_data
+from ..runtime import cuda as cuda_runtime
+from ..runtime.devices import device, forget_kernels, kind_of
+from ..runtime.warning import warn_once
+from ..storage import TypedStorage, UntypedStorage
+from ..tensors.tensor import Tensor, attach
+from ..values import dtypes
+from ..values.dtypes import dtype
+from ..values.sizes import Size
+
+__all__ = ["TENSOR_TYPES", "construct", "construct_as", "set_default_tensor_type", "tensor_type"]
+
+
+class TensorType(type):
+    """The class of ``FloatTensor`` and its like."""
+
+    dtype: dtype
+    device_type: str
+
+    def __new__(mcs, name: str, dtype: dtypes.dtype, device_type: str) -> TensorType:
+        module = "flambeau" if device_type == "cpu" else f"flambeau.{device_type}"
+        made = super().__new__(mcs, name, (Tensor,), {
+            "__slots__": (), "__module__": module, "__torch_function__": _disabled_torch_function_impl,
+        })
+        made.dtype, made.device_type = dtype, device_type
+        return made
+
+    def __init__(cls, *args: Any) -> None:
+        pass
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        cls.require()
+        return construct_as(cls.dtype, kwargs.pop("device", None) or cls.device_type, args)
+
+    def require(cls) -> None:
+        """TypeError where the type is of CUDA, and there is none."""
+        if cls.device_type == "cuda" and not cuda_runtime.is_available():
+            raise TypeError(f"type {cls.spelled} not available. Torch not compiled with CUDA enabled.")
+
+    @property
+    def spelled(cls) -> str:
+        """The name that ``x.type()`` gives: ``torch.FloatTensor``."""
+        where = "" if cls.device_type == "cpu" else f"{cls.device_type}."
+        return f"torch.{where}{cls.__name__}"
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.spelled}'>"
+
+
+def construct_as(dtype: dtype, place: Any, args: Sequence[Any]) -> Tensor:
+    """What ``FloatTensor(*args)`` means: sizes, data, a storage, or another tensor to share memory with."""
+    kind = kind_of(dtype, place if isinstance(place, device) else device(place))
+    if not args:
+        return empty(0, dtype=dtype, device=kind.device)
+    first = args[0]
+    if len(args) > 1 or (isinstance(first, (Integral, Size)) and not isinstance(first, bool)):
+        return empty(*args, dtype=dtype, device=kind.device)
+    if isinstance(first, (TypedStorage, UntypedStorage)):
+        return first.as_tensor(dtype)
+    if isinstance(first, Tensor):
+        if first.dtype is not dtype:
+            raise TypeError(f"expected {tensor_type(kind.dtype, kind.device.type).spelled} (got {first.type()})")
+        return first.detach()
+    if not hasattr(first, "__len__"):
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return from_data(first, dtype, kind.device, copy=None)
+
+
+def construct(cls: type[Tensor], *args: Any, device: Any = None, requires_grad: bool = False, **unknown: Any) -> Any:
+    """``Tensor(...)``, of the default dtype."""
+    if unknown:
+        raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        made = args[0].detach()
+    else:
+        made = construct_as(_default_type.dtype, device or _default_type.device_type, args)
+    made._requires_grad = requires_grad
+    return made if cls is Tensor else made._as(cls)
+
+
+# --- the types ----------------------------------------------------------------------------------------------------
+
+
+def _make_types(device_type: str) -> dict[str, TensorType]:
+    named = [each for each in dtypes.ALL if each.name not in ("uint16", "uint32", "uint64")]
+    return {f"{each.legacy_name}Tensor": TensorType(f"{each.legacy_name}Tensor", each, device_type) for each in named}
+
+
+TENSOR_TYPES = {device_type: _make_types(device_type) for device_type in ("cpu", "cuda")}
+_default_type = TENSOR_TYPES["cpu"]["FloatTensor"]
+
+
+def tensor_type(dtype: dtype, device_type: str) -> TensorType:
+    """The type that tensors of this dtype and device type have."""
+    if device_type not in TENSOR_TYPES:
+        TENSOR_TYPES[device_type] = _make_types(device_type)
+    name = f"{dtype.legacy_name}Tensor"
+    if name not in TENSOR_TYPES[device_type]:
+        TENSOR_TYPES[device_type][name] = TensorType(name, dtype, device_type)
+    return TENSOR_TYPES[device_type][name]
+
+
+def find_type(wanted: Any) -> TensorType:
+    """The tensor type meant by a class or by a string such as ``'torch.cuda.LongTensor'``."""
+    if isinstance(wanted, TensorType):
+        return wanted
+    if isinstance(wanted, type) and issubclass(wanted, Tensor):
+        return _default_type
+    *_, device_type, name = ("cpu", *str(wanted).split(".")[1:])
+    if name == "Tensor":
+        return tensor_type(_default_type.dtype, device_type)
+    table = TENSOR_TYPES.get(device_type, {})
+    if not str(wanted).startswith("torch.") or name not in table:
+        raise ValueError(f"invalid type: '{wanted}'")
+    return table[name]
+
+
+def _type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The name of the tensor's type; or, given a type (class, name or dtype), the tensor converted to it.
+
+    >>> import flambeau as torch
+    >>> torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
+    ('torch.FloatTensor', tensor([1]))
+    """
+    unknown = next((name for name in kwargs if name != "async"), None)  # what ``non_blocking`` was called before Python had it
+    if unknown is not None:
+        raise TypeError(f"type() got an unexpected keyword argument '{unknown}'")
+    if dtype is None:
+        return tensor_type(self.dtype, self.device.type).spelled
+    if isinstance(dtype, dtypes.dtype):
+        return to_kind(self, self._kind.to(dtype))
+    found = find_type(dtype)
+    place = self.device if self.device.type == found.device_type else device(found.device_type)
+    return to_kind(self, kind_of(found.dtype, place), non_blocking=non_blocking)
+
+
+def _new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The constructor of PyTorch 0.3: a tensor of this type from sizes or from data."""
+    return construct_as(self.dtype, options.get("device") or self.device, args)
+
+
+attach(type=_type_method, new=_new, __new__=staticmethod(construct))
+
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Give Python floats, and tensors made without ``dtype=``, this floating-point dtype.
+
+    Raises:
+        TypeError: the dtype is not floating point.
+    """
+    global _default_type
+    if not isinstance(d, dtypes.dtype):
+        raise TypeError(f"invalid dtype object: {d}")
+    if not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
+    dtypes.set_default(d)
+    forget_kernels()
+    _default_type = tensor_type(d, _default_type.device_type)
+
+
+def set_default_tensor_type(t: Any, /) -> None:
+    """Make ``torch.Tensor`` mean this type: its dtype, and its device for new tensors."""
+    global _default_type
+    from ..runtime.devices import set_default_device
+
+    warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+              "torch.set_default_device() as alternatives.")  # fmt: skip
+    found = find_type(t)
+    if not found.dtype.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {found.dtype}")
+    found.require()
+    dtypes.set_default(found.dtype)
+    forget_kernels()
+    _default_type = found
+    set_default_device(None if found.device_type == "cpu" else found.device_type)

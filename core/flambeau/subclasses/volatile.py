@@ -1,0 +1,37 @@
+"""``volatile``, the ``no_grad`` of PyTorch 0.2: a property of a tensor, which spreads to all that is computed from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tape.grad_mode import no_grad
+from ..tensors.tensor import Tensor, attach
+
+__all__ = ["Volatile"]
+
+
+class Volatile(Tensor):
+    """A volatile tensor: what is computed from it, and from whatever else, is volatile and requires no grad."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with no_grad():
+            return super().__torch_function__(func, types, args, kwargs)
+
+
+Volatile.__name__ = Volatile.__qualname__ = "Tensor"
+Volatile.__module__ = "flambeau"
+
+
+def _is_volatile(self: Tensor) -> bool:
+    return isinstance(self, Volatile)
+
+
+def _set_volatile(self: Tensor, value: bool) -> None:
+    if value != isinstance(self, Volatile):
+        self.__class__ = Volatile if value else Tensor
+
+
+attach(volatile=property(_is_volatile, _set_volatile))

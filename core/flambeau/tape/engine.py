@@ -1,0 +1,596 @@
+"""The engine: runs the recorded graph backwards.
+
+The same derivative rules serve twice.  A plain backward hands them raw arrays and raw kernels; ``create_graph=True`` hands
+them Tensors and the recorded operations, so that what comes out can be differentiated again.  Nodes run in
+decreasing order of ``seq``; a heap keeps the graph's depth out of Python's stack.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+from ..runtime.devices import Kind
+from ..runtime.state import state
+from .anomaly import check_nan, warn_of
+from .grad_mode import _grad
+from .hook_calls import after_accumulation, call_node_hooks, call_tensor_hooks
+from .node import AccumulateGrad, Node, Output, current_task, running
+from .saved import unpack_array, unpack_tensor
+from .tensor_class import RECORDED, tensor_class
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+__all__ = ["current_task", "run", "run_scalar", "unpack_array", "unpack_tensor"]
+
+
+
+def run(
+    roots: Sequence[tuple[Any, Tensor]],
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    inputs: Sequence[Any] | None = None,
+    capture: bool = False,
+) -> list[Any] | None:
+    """Push gradients from ``roots`` (edge, gradient) to the leaves.
+
+    With ``inputs`` (Tensors or GradientEdges), only they receive a gradient: returned (as Tensors, or None) with
+    ``capture``, else accumulated in ``grad``.
+    """
+    tensors = create_graph or state.forward_levels > 0
+    for _, gradient in roots:
+        if type(gradient._kind) is not Kind:  # batched
+            tensors = True
+    task = (GuardedTask if state.guarded_devices else Task)(tensors, create_graph, retain_graph)
+    if inputs is not None or state.leaf_hooks:
+        task.survey([edge for edge, _ in roots], inputs, capture)
+        for each in () if capture else inputs or ():
+            if not isinstance(each, tuple):  # a GradientEdge has no place for a gradient
+                each.retain_grad()
+    previous = _grad.get()
+    _grad.set(create_graph)
+    token = current_task.set(task)
+    try:
+        for edge, gradient in roots:
+            task.deliver(edge, gradient if tensors else gradient._array)
+        if tensors or task.surveyed or state.anomaly_mode or state.guarded_devices:
+            task.drain_carefully()
+        else:
+            task.drain()
+        if capture:
+            return task.captured(inputs or ())
+        task.finish()
+        return None
+    finally:
+        current_task.reset(token)
+        _grad.set(previous)
+
+
+def run_scalar(output: Tensor, retain_graph: bool) -> None:
+    """``run`` from one recorded output of one element, on arrays, to all leaves: what a training step asks for."""
+    if state.leaf_hooks or state.anomaly_mode or state.forward_levels or state.guarded_devices:
+        run([(output._node, one(output._kind))], retain_graph=retain_graph)
+        return
+    task = Task(False, False, retain_graph)
+    task.alone = True
+    task.drain(output._node, one(output._kind)._array)
+    task.finish()
+
+
+def one(kind: Kind) -> Tensor:
+    """A 0-d tensor of this kind that holds 1, remembered among the kind's constants."""
+    found: Tensor | None = kind.constants.get(1)
+    if found is None:
+        found = kind.constants[1] = tensor_class.wrap(kind.backend.asarray(1, kind.raw_dtype, index=kind.device.index or 0), kind)
+    return found
+
+
+class Task:
+    """One backward pass: the gradients that wait for their node, in a heap by ``seq``."""
+
+    alone = False  # whether the modes for user code are still to be set, because nothing has called for them yet
+
+    # Set by ``survey``:
+    surveyed = False
+    capture = False  # whether gradients are returned rather than accumulated
+    reached: set[Any]  # the nodes and leaves that the pass comes to
+    edges_left: dict[Any, int]  # how many edges may still bring something to each leaf
+    targets: set[Any] | None = None  # the edges whose gradients are asked for; None: all leaves
+    needed: set[Node] | None = None  # the nodes to run; None: all
+    caught: dict[Any, Any]  # the gradients of inputs that are not leaves
+
+    def __init__(self, tensors: bool, create_graph: bool, retain_graph: bool) -> None:
+        self.tensors = tensors  # whether rules get Tensors, not arrays
+        self.create_graph = create_graph
+        self.retain_graph = retain_graph
+        self.heap: list[tuple[float, Node]] = []
+        self.pending: dict[Node, Any] = {}  # a gradient, or a list of them for a node with several outputs
+        self.leaves: dict[Tensor, Any] = {}
+
+    def with_modes(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call something that may run user code, in the modes that ``run`` sets for a whole pass."""
+        previous, token = _grad.get(), current_task.set(self)
+        _grad.set(False)
+        try:
+            return function(*args)
+        finally:
+            current_task.reset(token)
+            _grad.set(previous)
+
+    # --- which part of the graph to run ---
+
+    def survey(self, roots: Sequence[Any], inputs: Sequence[Any] | None, capture: bool) -> None:
+        """Walk the graph: find the nodes on a path to ``inputs`` (all, without), and count the edges into each leaf."""
+        self.surveyed, self.capture, self.edges_left, self.caught = True, capture, {}, {}
+        nodes = sorted(reachable(roots), key=lambda each: each.seq)
+        if inputs is not None:
+            targets, needed = {edge_of(each) for each in inputs}, set[Node]()
+            for node in nodes:
+                if any(edge in targets or _node_of(edge) in needed for edge in node.edges if edge is not None):
+                    needed.add(node)
+            if not capture:  # an input that is no leaf keeps its gradient as its node runs
+                needed.update(each for each in map(_node_of, targets) if isinstance(each, Node))
+            nodes = [each for each in nodes if each in needed]
+            self.targets, self.needed = targets, needed
+        for node in nodes:
+            for edge in node.edges:
+                if edge is not None and not isinstance(edge, (Node, Output)):
+                    self.edges_left[edge] = self.edges_left.get(edge, 0) + 1
+        leaves = self.edges_left if self.targets is None else self.edges_left.keys() & self.targets
+        self.reached = {*nodes, *leaves}
+
+    def will_reach(self, tensor: Tensor) -> bool:
+        """Whether this pass computes a gradient for the tensor.  Only known after ``survey``."""
+        return _node_of(edge_of(tensor)) in self.reached
+
+    # --- the pass ---
+
+    def deliver(self, edge: Any, gradient: Any) -> None:
+        """Add ``gradient`` to what waits at ``edge``."""
+        try:
+            self.add(edge, gradient)
+        except kind_of_edge(edge).backend.arithmetic_errors:  # raised before anything was added
+            with kind_of_edge(edge).backend.undisturbed():
+                self.add(edge, gradient)
+
+    def add(self, edge: Any, gradient: Any) -> None:
+        if isinstance(edge, Node):
+            gradient = fit(gradient, edge.kind, edge.shape, self.tensors)
+            waiting = self.pending.get(edge)
+            if waiting is None:
+                self.pending[edge] = gradient
+                heappush(self.heap, (-edge.seq, edge))
+            else:
+                self.pending[edge] = waiting + gradient
+        elif type(edge) is Output:
+            node, index = edge.node, edge.index
+            gradient = fit(gradient, edge.kind, edge.shape, self.tensors)
+            waiting = self.pending.get(node)
+            if waiting is None:
+                assert node.outputs is not None
+                waiting = self.pending[node] = [None] * len(node.outputs)
+                heappush(self.heap, (-node.seq, node))
+            waiting[index] = gradient if waiting[index] is None else waiting[index] + gradient
+        else:
+            gradient = fit(gradient, edge._kind, edge._array.shape, self.tensors)
+            waiting = self.leaves.get(edge)
+            self.leaves[edge] = gradient if waiting is None else waiting + gradient
+
+    def drain(self, node: Any = None, gradient: Any = None) -> None:
+        """Run nodes on raw arrays, from ``node`` on, until none waits.  This loop is the price of a backward."""
+        heap, pending, leaves, deliver, release = self.heap, self.pending, self.leaves, self.deliver, not self.retain_graph
+        while node is not None or heap:
+            if node is None:
+                node = heappop(heap)[1]
+                gradient = pending.pop(node)
+            if node.hooks is None and node.outputs is None and not node.takes_tensors:
+                try:
+                    gradients = node.apply(node.kind.F, gradient, unpack_array)
+                except node.kind.backend.arithmetic_errors:
+                    gradients = self.applied(node, gradient)
+            elif self.alone and (node.hooks is not None or node.takes_tensors):
+                gradients = self.with_modes(self.step, node, gradient)
+            else:
+                gradients = self.step(node, gradient)
+            if release and node.saves:
+                node.release()
+            edges, node = node.edges, None
+            for edge, each in zip(edges, gradients):  # noqa: B905 (a rule may leave out trailing Nones)
+                if edge is None or each is None:
+                    continue
+                try:
+                    if isinstance(edge, Node):
+                        kind = edge.kind
+                        if each.shape != edge.shape or each.dtype is not kind.raw_dtype:
+                            each = fit(each, kind, edge.shape, False)
+                        if node is None and not heap:  # nothing else waits: in a chain, the next node needs no queue
+                            node, gradient = edge, each
+                            continue
+                        if edge in pending:
+                            pending[edge] = pending[edge] + each
+                            continue
+                        pending[edge] = each
+                        heappush(heap, (-edge.seq, edge))
+                    elif type(edge) is Output:
+                        deliver(edge, each)
+                    else:
+                        kind = edge._kind
+                        if each.shape != edge._array.shape or each.dtype is not kind.raw_dtype:
+                            each = fit(each, kind, edge._array.shape, False)
+                        leaves[edge] = leaves[edge] + each if edge in leaves else each
+                        continue
+                except kind_of_edge(edge).backend.arithmetic_errors:  # raised by the sum of what was broadcast, or of both
+                    deliver(edge, each)
+                if node is not None:  # something else waits after all
+                    deliver(node, gradient)
+                    node = None
+
+    def drain_carefully(self) -> None:
+        """``drain`` for a pass on Tensors, to some inputs only, with hooks on leaves, or watched by anomaly mode."""
+        while self.heap:
+            node = heappop(self.heap)[1]
+            gradients = self.step(node, self.pending.pop(node))
+            if self.needed is not None and node not in self.needed:
+                continue
+            if not self.retain_graph and node.saves:
+                node.release()
+            for edge, each in zip(node.edges, gradients):  # noqa: B905
+                if edge is not None and each is not None and self.is_needed(edge):
+                    self.deliver(edge, each)
+            if self.surveyed and not self.capture:
+                self.count_down(node)
+
+    def is_needed(self, edge: Any) -> bool:
+        """Whether the pass has to go on along this edge."""
+        return self.needed is None or edge in self.targets or _node_of(edge) in self.needed  # type: ignore[operator]  # a set where there are targets
+
+    def count_down(self, node: Node) -> None:
+        """A node has run: finish the leaves that nothing more can come to."""
+        left = self.edges_left
+        for edge in node.edges:
+            if edge in left:
+                left[edge] -= 1
+                if not left[edge] and edge in self.leaves:
+                    self.finish_leaf(edge, self.leaves.pop(edge))
+
+    # --- at the end ---
+
+    def finish(self) -> None:
+        """Add the gradients that have arrived to the ``grad`` of their tensors."""
+        leaves, targets = self.leaves, self.targets
+        while leaves:  # one by one, so that a gradient that nobody else holds can be kept without a copy
+            leaf, gradient = leaves.popitem()
+            grad = leaf._grad
+            if not leaf._has_hooks and targets is None and not self.tensors and (grad is None or not grad._requires_grad):
+                if grad is not None:
+                    _add_in_place(grad, gradient)
+                    continue
+                kind = leaf._kind
+                if type(gradient) is not kind.array_type:
+                    gradient = kind.backend.wrap(gradient)
+                gradient = gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient)
+                leaf._grad = tensor_class.wrap(kind.backend.in_order_of(gradient, leaf._array), kind)
+            elif self.alone and leaf._has_hooks:
+                self.with_modes(self.finish_leaf, leaf, gradient)
+            else:
+                self.finish_leaf(leaf, gradient)
+
+    def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
+        if leaf._has_hooks:
+            gradient = self.hooked(leaf, gradient)
+            accumulator = leaf.__dict__.get("_accumulator")
+            if accumulator is not None and accumulator.hooks is not None:
+                gradient = self.before(accumulator, gradient)
+        if gradient is not None and (self.targets is None or leaf in self.targets):
+            accumulate(leaf, gradient, self.create_graph)
+
+    def captured(self, inputs: Sequence[Any]) -> list[Any]:
+        """The gradients that reached the inputs, as Tensors."""
+        arrived = self.leaves
+        for leaf in arrived:
+            if leaf._has_hooks:
+                arrived[leaf] = self.hooked(leaf, arrived[leaf])
+        arrived |= self.caught
+        self.caught = {}
+        if self.tensors:
+            return [arrived.get(edge_of(each)) for each in inputs]
+        made = {}
+        while arrived:
+            edge, gradient = arrived.popitem()
+            kind = kind_of_edge(edge)
+            if type(gradient) is not kind.array_type:
+                gradient = kind.backend.wrap(gradient)
+            made[edge] = tensor_class.wrap(gradient if kind.backend.is_own(gradient) else kind.backend.copy(gradient), kind)
+        return [made.get(edge_of(each)) for each in inputs]
+
+    # --- nodes with several outputs or hooks, custom functions, anomaly mode ---
+
+    def step(self, node: Node, gradient: Any) -> Sequence[Any]:
+        """Run one node, with all that may be asked of it: hooks first, inputs that are wanted caught, hooks after."""
+        needed = self.needed is None or node in self.needed
+        if self.capture and needed:
+            self.catch(node, gradient)
+        if node.hooks is not None:
+            gradient = self.before_tensors(node, node.hooks, gradient)
+        if not needed:  # the pass ends here: the hooks of the tensor have their say in what is caught
+            self.catch(node, gradient)
+            return ()
+        if node.hooks is not None and node.hooks.pre:
+            gradient = self.before(node, gradient)
+            if gradient is None:
+                return ()
+        given = tuple(self.wrapped(node, gradient)) if node.hooks is not None and node.hooks.post else ()
+        if node.outputs is not None:
+            gradient = self.fill_missing(node, gradient)
+        if node.takes_tensors or node.hooks is not None or state.anomaly_mode:
+            return self.apply_carefully(node, gradient, given)
+        if self.tensors:
+            return node.apply(RECORDED, gradient, unpack_tensor)
+        return self.applied(node, gradient)
+
+    def applied(self, node: Node, gradient: Any) -> Sequence[Any]:
+        """What the rules of a node return on arrays."""
+        return node.kind.backend.computed(node.apply, node.kind.F, gradient, unpack_array)  # type: ignore[no-any-return]  # of any function
+
+    def fill_missing(self, node: Node, gradients: list[Any]) -> list[Any]:
+        """Zeros for the outputs that received no gradient."""
+        assert node.outputs is not None
+        if node.keeps_none:
+            return gradients
+        for index, each in enumerate(gradients):
+            if each is None and node.outputs[index] is not None:
+                kind, shape = node.outputs[index]
+                zeros = kind.F.expand(kind.backend.xp.zeros((), dtype=kind.raw_dtype), shape)  # which takes no memory
+                gradients[index] = tensor_class.wrap(zeros, kind) if self.tensors else zeros
+        return gradients
+
+    def catch(self, node: Node, gradient: Any) -> None:
+        """Remember the gradient where it is that of one of the inputs."""
+        assert self.targets is not None
+        if node.outputs is None:
+            if node in self.targets:
+                self.caught[node] = gradient
+            return
+        for index, each in enumerate(gradient):
+            edge = Output(node, index)
+            if each is not None and edge in self.targets:
+                self.caught[edge] = each
+
+    def before_tensors(self, node: Node, hooks: Any, gradient: Any) -> Any:
+        """The hooks of the node's output tensors, and those tensors' own ``grad``, where it is retained."""
+        gradients = self.wrapped(node, gradient)
+        for index, table in hooks.tensor.items():
+            gradients[index] = call_tensor_hooks(table.values(), gradients[index])
+        for index, reference in hooks.retain.items():
+            tensor = reference()
+            if tensor is not None and gradients[index] is not None:
+                accumulate(tensor, gradients[index] if self.create_graph else gradients[index]._array, self.create_graph)
+        return self.unwrapped(node, gradients)
+
+    def before(self, node: Node, gradient: Any) -> Any:
+        """The node's own pre-hooks."""
+        assert node.hooks is not None
+        gradients = self.wrapped(node, gradient)
+        return self.unwrapped(node, list(call_node_hooks(node.hooks.pre, gradients)))
+
+    def hooked(self, leaf: Tensor, gradient: Any) -> Any:
+        """The hooks of a leaf, on its complete gradient."""
+        table = leaf.__dict__.get("_hooks")
+        if not table:
+            return gradient
+        seen = call_tensor_hooks(table.values(), gradient if self.tensors else _copied(gradient, leaf._kind))
+        return seen if self.tensors else raw(seen)
+
+    def apply_carefully(self, node: Node, gradient: Any, given: tuple[Any, ...]) -> Sequence[Any]:
+        """``apply``, for a node that works on Tensors, has hooks, or is watched by anomaly mode; ``given`` is for post-hooks."""
+        token = running.set(node)
+        try:
+            if node.takes_tensors:
+                made: Sequence[Any] = node.apply(RECORDED, self.wrapped(node, gradient), unpack_tensor)
+            elif self.tensors:
+                made = node.apply(RECORDED, gradient, unpack_tensor)
+            else:
+                made = [None if each is None else as_tensor(each, node.kind)
+                        for each in self.applied(node, gradient)]
+        except Exception:
+            if state.anomaly_mode:
+                warn_of(node)
+            raise
+        finally:
+            running.reset(token)
+        if state.anomaly_mode and state.checks_nan:
+            check_nan(node, made)
+        if node.hooks is not None and node.hooks.post:
+            made = call_node_hooks(node.hooks.post, _fitted(made, node.edges), given)
+        return made if self.tensors else [None if each is None else raw(each) for each in made]
+
+    def wrapped(self, node: Node, gradient: Any) -> list[Any]:
+        """The node's gradients as a list of Tensors, which a hook may write to."""
+        if self.tensors:
+            return list(gradient) if node.outputs is not None else [gradient]
+        if node.outputs is None:
+            return [_copied(gradient, node.kind)]
+        return [None if each is None else _copied(each, output[0])
+                for each, output in zip(gradient, node.outputs, strict=True)]  # fmt: skip
+
+    def unwrapped(self, node: Node, gradients: list[Any]) -> Any:
+        if not self.tensors:
+            gradients = [None if each is None else raw(each) for each in gradients]
+        return gradients if node.outputs is not None else gradients[0]
+
+
+def _run_alone(node: Node, *grad_outputs: Any) -> Any:
+    """Run a node's backward alone: gradients of its inputs from those of its outputs."""
+    wants_list = node.takes_tensors or node.outputs is not None
+    gradients = tuple(node.apply(RECORDED, list(grad_outputs) if wants_list else grad_outputs[0], unpack_tensor))
+    return gradients[0] if len(gradients) == 1 else gradients
+
+
+Node.__call__ = _run_alone  # type: ignore[method-assign]  # `grad_fn(gradient)`: what saved tensors become is not the node's
+
+
+class GuardedTask(Task):
+    """A pass over several devices, one of which is current: what concerns a gradient is done on its device."""
+
+    def deliver(self, edge: Any, gradient: Any) -> None:
+        with on_device_of(kind_of_edge(edge)):
+            super().deliver(edge, gradient)
+
+    def step(self, node: Node, gradient: Any) -> Sequence[Any]:
+        with on_device_of(node.kind):
+            return super().step(node, gradient)
+
+    def finish_leaf(self, leaf: Tensor, gradient: Any) -> None:
+        with on_device_of(leaf._kind):
+            super().finish_leaf(leaf, gradient)
+
+
+def on_device_of(kind: Kind) -> AbstractContextManager[Any]:
+    return kind.backend.guard(kind.device.index or 0)
+
+
+# --- hooks and leaves ---------------------------------------------------------------------------------------------
+
+
+def accumulate(leaf: Tensor, gradient: Any, create_graph: bool) -> None:
+    """Add to ``leaf.grad``: in place, or recorded where the graph is kept differentiable."""
+    grad, kind = leaf._grad, leaf._kind
+    if leaf._has_hooks and (dtype := leaf.__dict__.get("_grad_dtype")) is not None:
+        kind = kind.to(dtype)
+        gradient = fit(gradient, kind, leaf._array.shape, hasattr(gradient, "_kind"))
+    if create_graph:
+        leaf._grad = gradient.clone() if grad is None else grad + gradient
+    else:
+        if hasattr(gradient, "_kind"):  # a pass on Tensors need not record
+            gradient = raw(gradient)
+        if grad is None:
+            made = _copied(gradient, kind)
+            leaf._grad = tensor_class.wrap(kind.backend.in_order_of(made._array, leaf._array), kind)
+        elif grad._requires_grad:
+            leaf._grad = as_tensor(kind.backend.computed(operator.add, grad._array, gradient), kind)
+        else:
+            _add_in_place(grad, gradient)
+    if leaf._has_hooks:
+        after_accumulation(leaf)
+
+
+def _add_in_place(grad: Tensor, gradient: Any) -> None:
+    """Add to the memory of a gradient, which other tensors may share."""
+    if grad._kind.backend.mutable:
+        grad._kind.backend.add_to(grad._array, gradient)
+    else:
+        (grad._storage or grad._own_storage()).replace(grad, grad._array + gradient)
+    grad._bump_version()
+
+
+def as_tensor(array: Any, kind: Kind) -> Tensor:
+    """A raw gradient as a Tensor."""
+    return tensor_class.wrap(array if type(array) is kind.array_type else kind.backend.wrap(array), kind)
+
+
+def raw(gradient: Tensor) -> Any:
+    """A gradient as an array."""
+    return gradient._kind.settle(gradient)._array
+
+
+def _copied(array: Any, kind: Kind) -> Tensor:
+    """A raw gradient as a Tensor with memory of its own."""
+    return tensor_class.wrap(kind.backend.copy(array if type(array) is kind.array_type else kind.backend.wrap(array)), kind)
+
+
+# --- shapes and kinds ---------------------------------------------------------------------------------------------
+
+
+def fit(gradient: Any, kind: Kind, shape: tuple[int, ...], tensors: bool) -> Any:
+    """Bring a gradient to the shape and kind of the tensor it is for: sum what was broadcast, cast what was promoted."""
+    if tensors:
+        if gradient._array.shape != shape:
+            gradient = _sum_to(gradient, gradient._array.shape, shape, RECORDED)
+        given = gradient._kind
+        if given is not kind and (given.dtype is not kind.dtype or given.device != kind.device):
+            if kind.dtype.category < given.dtype.category == 3:
+                gradient = gradient.real
+            gradient = gradient.to(kind.device, kind.dtype)
+        return gradient
+    if gradient.shape != shape:
+        gradient = _sum_to(gradient, gradient.shape, shape, kind.F)
+    if gradient.dtype is not kind.raw_dtype and gradient.dtype != kind.raw_dtype:
+        backend = kind.backend
+        if backend.dtype_of(gradient).is_complex and not kind.dtype.is_complex:
+            gradient = backend.xp.real(gradient)
+        gradient = backend.astype(gradient, kind.raw_dtype)
+    return gradient
+
+
+def _fitted(gradients: Sequence[Any], edges: Sequence[Any]) -> tuple[Any, ...]:
+    """A gradient for each edge, as what it leads to takes it."""
+    given = (*gradients, *[None] * (len(edges) - len(gradients)))
+    return tuple(None if edge is None or each is None else fit(each, kind_of_edge(edge), shape_of(edge), True)
+                 for each, edge in zip(given, edges, strict=False))  # fmt: skip
+
+
+def _sum_to(gradient: Any, given: tuple[int, ...], shape: tuple[int, ...], F: Any) -> Any:
+    """Sum over the dimensions that broadcasting added or stretched."""
+    extra = len(given) - len(shape)
+    if extra and given[extra:] == shape:
+        return F.sum(gradient, tuple(range(extra)))
+    dims = tuple(range(extra)) + tuple(
+        i for i in range(extra, len(given)) if shape[i - extra] == 1 and given[i] != 1
+    )
+    summed = F.sum(gradient, dims, True) if dims else gradient
+    return F.reshape(summed, shape) if extra else summed
+
+
+def is_expansion(given: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether ``shape`` can be broadcast to ``given``, so that a gradient of that shape can be summed to it."""
+    extra = len(given) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, given[extra:], strict=True))
+
+
+def sum_to_size(tensor: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a Tensor to ``shape``, which must be broadcastable to its own."""
+    return _sum_to(tensor, tuple(tensor.shape), shape, RECORDED)
+
+
+# --- the graph ---------------------------------------------------------------------------------------------------
+
+
+def edge_of(each: Any) -> Any:
+    """The edge on which the gradient of a Tensor (or GradientEdge) arrives: a node, an Output, or the leaf itself."""
+    if not isinstance(each, tuple):
+        return each._node or each
+    node, index = each[:2]
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    return node if node.outputs is None else Output(node, index)
+
+
+def shape_of(edge: Any) -> tuple[int, ...]:
+    """The shape of the gradient that an edge takes."""
+    return edge.shape if isinstance(edge, (Node, Output)) else edge._array.shape
+
+
+def kind_of_edge(edge: Any) -> Kind:
+    """The kind of the gradient that an edge takes."""
+    return edge.kind if isinstance(edge, (Node, Output)) else edge._kind
+
+
+def _node_of(edge: Any) -> Any:
+    return edge.node if type(edge) is Output else edge
+
+
+def reachable(roots: Iterable[Any]) -> set[Node]:
+    """All nodes that can be reached from the edges ``roots``."""
+    found: set[Node] = set()
+    stack = [_node_of(edge) for edge in roots if edge is not None]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Node) and node not in found:
+            found.add(node)
+            stack.extend(_node_of(edge) for edge in node.edges if edge is not None)
+    return found

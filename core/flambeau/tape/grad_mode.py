@@ -1,0 +1,220 @@
+"""Whether operations are recorded: ``no_grad``, ``enable_grad``, ``set_grad_enabled``, ``inference_mode``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from .fast_path import leave_fast_path, return_to_fast_path
+
+__all__ = [
+    "enable_grad", "enforce_grad_layout_policy", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_multithreading_enabled", "no_grad", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
+
+_grad = ContextVar("grad_enabled", default=True)
+_inference = ContextVar("inference_mode", default=False)
+is_grad_enabled = _grad.get
+is_inference_mode_enabled = _inference.get
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Mode:
+    """A context manager that is also a decorator, of functions, generators and (for their ``__init__``) classes."""
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *exception: object) -> None:
+        raise NotImplementedError
+
+    def clone(self) -> Mode:
+        return type(self)()
+
+    def __call__(self, function: _F) -> _F:
+        if inspect.isgeneratorfunction(function):
+            return _in_mode_generator(self, function)  # type: ignore[return-value]  # it has the signature of the function
+
+        @functools.wraps(function)
+        def in_mode(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return in_mode  # type: ignore[return-value]  # it has the signature of the function
+
+
+def _in_mode_generator(mode: Mode, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Enter the mode while the generator runs, and leave it while the caller does."""
+
+    @functools.wraps(function)
+    def in_mode(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        sent, send = None, generator.send
+        try:
+            while True:
+                with mode.clone():
+                    value = send(sent)
+                try:
+                    sent, send = (yield value), generator.send
+                except GeneratorExit:
+                    with mode.clone():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    sent, send = error, generator.throw
+        except StopIteration as stop:
+            return stop.value
+
+    return in_mode
+
+
+class _GradMode(Mode):
+    enabled = True
+
+    def __init__(self) -> None:
+        self._previous: list[bool] = []
+
+    def __new__(cls, function: Any = None) -> Any:
+        self = super().__new__(cls)
+        if callable(function):  # used bare, as @no_grad
+            self.__init__()  # type: ignore[misc]  # ``__new__`` has made something callable
+            return self(function)
+        return self
+
+    def __enter__(self) -> None:
+        self._previous.append(_grad.get())
+        _grad.set(self.enabled)
+
+    def __exit__(self, *exception: object) -> None:
+        _grad.set(self._previous.pop())
+
+
+class no_grad(_GradMode):
+    """Record nothing inside: results do not require grad.  A context manager and a decorator.
+
+    >>> import flambeau as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    enabled = False
+
+
+class enable_grad(_GradMode):
+    """Record inside, even within ``no_grad``.  A context manager and a decorator."""
+
+
+class set_grad_enabled(Mode):
+    """Turn recording on or off, at once; as a context manager, back again at its end.
+
+    >>> import flambeau as torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._previous = [_grad.get()]
+        _grad.set(self.mode)
+
+    def __call__(self, function: _F) -> _F:
+        _grad.set(self._previous[0])  # used as a decorator: the mode is for the function alone
+        return super().__call__(function)
+
+    def clone(self) -> set_grad_enabled:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        _grad.set(self.mode)
+
+    def __exit__(self, *exception: object) -> None:
+        _grad.set(self._previous[0])
+
+    def __repr__(self) -> str:
+        return f"set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(Mode):
+    """``no_grad``, and the tensors made inside can never be recorded later.  A context manager and a decorator.
+
+    >>> import flambeau as torch
+    >>> with torch.inference_mode():
+    ...     x = torch.ones(2) * 2
+    >>> x.is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        if callable(mode):  # used bare, as @inference_mode
+            self.__init__()  # type: ignore[misc]  # ``__new__`` has made something callable
+            return self(mode)
+        return self
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self._previous: list[tuple[bool, bool]] = []
+
+    def clone(self) -> inference_mode:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        self._previous.append((_grad.get(), _inference.get()))
+        _inference.set(self.mode)
+        if self.mode:
+            _grad.set(False)
+            leave_fast_path()
+        else:
+            _grad.set(True)
+
+    def __exit__(self, *exception: object) -> None:
+        grad, inference = self._previous.pop()
+        _grad.set(grad)
+        _inference.set(inference)
+        if self.mode:
+            return_to_fast_path()
+
+
+class _Setting(Mode):
+    """A switch of PyTorch's engine that ours has no use for: remembered, and back again at the end of the context."""
+
+    value = ContextVar("setting", default=True)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode, self._previous = bool(mode), self.value.get()
+        self.value.set(self.mode)
+
+    def __call__(self, function: _F) -> _F:
+        self.value.set(self._previous)
+        return super().__call__(function)
+
+    def clone(self) -> _Setting:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        self.value.set(self._previous)
+
+
+class set_multithreading_enabled(_Setting):
+    """Accepted, as a function and as a context: a backward pass runs in the thread that asks for it."""
+
+    value = ContextVar("multithreading", default=True)
+
+
+class enforce_grad_layout_policy(_Setting):
+    """Accepted, as a function and as a context: gradients are laid out as they are computed."""
+
+    value = ContextVar("grad_layout", default=True)
+
+
+is_multithreading_enabled = set_multithreading_enabled.value.get

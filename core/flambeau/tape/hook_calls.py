@@ -1,0 +1,70 @@
+"""Calling the hooks that users have registered, and checking what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .tensor_class import tensor_class
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+__all__ = ["after_accumulation", "call_node_hooks", "call_tensor_hooks"]
+
+Hook = Callable[..., Any]
+
+
+def call_tensor_hooks(hooks: Iterable[Hook], gradient: Tensor | None) -> Any:
+    """Let each hook look at the gradient (None where there is none) and replace it."""
+    for hook in list(hooks):
+        replaced = hook(gradient)
+        if replaced is not None:
+            gradient = _checked(hook, replaced, gradient)
+    return gradient
+
+
+def call_node_hooks(hooks: Mapping[int, Hook], gradients: Sequence[Any], *more: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Let each hook look at the gradients (and at ``more``), and replace all of them."""
+    gradients = tuple(gradients)
+    for hook in list(hooks.values()):
+        replaced = hook(gradients, *more)
+        if replaced is None:
+            continue
+        if not isinstance(replaced, tuple):
+            raise TypeError(f"expected tuple, but hook returned '{type(replaced).__name__}'")
+        if len(replaced) != len(gradients):
+            raise RuntimeError(f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(replaced)}, but "
+                               f"expected {len(gradients)})")  # fmt: skip
+        gradients = tuple(None if new is None else _checked(hook, new, old) for new, old in zip(replaced, gradients, strict=True))
+    return gradients
+
+
+def after_accumulation(leaf: Tensor) -> None:
+    """The hooks for when the ``grad`` of a leaf has been accumulated: the leaf's own, and those of its AccumulateGrad."""
+    for hook in list((leaf.__dict__.get("_post_accumulate_hooks") or {}).values()):
+        returned = hook(leaf)
+        if isinstance(returned, tensor_class.Tensor) and returned is not leaf:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        if not (returned is None or returned is leaf):
+            raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+    accumulator = leaf.__dict__.get("_accumulator")
+    if accumulator is not None and accumulator.hooks is not None:
+        call_node_hooks(accumulator.hooks.post, (), (leaf._grad,))
+
+
+def _checked(hook: Hook, replaced: Any, gradient: Tensor | None) -> Tensor:
+    """What a hook returned in the place of ``gradient``: another one of its shape and dtype."""
+    if not isinstance(replaced, tensor_class.Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+    if gradient is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if replaced._array.shape != gradient._array.shape:
+        raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
+    if replaced._kind.dtype is not gradient._kind.dtype:
+        raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value (was {gradient.type()} got {replaced.type()})")
+    return replaced
+
+
+def _name_of(hook: Hook) -> str:
+    return getattr(hook, "__name__", "<unknown>")

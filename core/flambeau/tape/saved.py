@@ -1,0 +1,271 @@
+"""What nodes keep of the forward: tensors with the version they had, released or packed away by hooks.
+
+A saved tensor is ``(holder, array, version)``; a released one is ``RELEASED``; one that a hook packed is ``(Packed,)``.
+An output is held by an alias without history (``_output_of`` in its ``__dict__``), so that no reference cycle arises.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..runtime.state import state
+from ..values.dtypes import FLOATING
+from .grad_mode import is_inference_mode_enabled, no_grad
+from .node import RELEASED, Node, Output, next_seq
+from .tensor_class import tensor_class
+
+if TYPE_CHECKING:
+    from ..tensors.tensor import Tensor
+
+__all__ = ["SAVE_HOOKS", "SavedTensor", "check_saved", "pack", "saved_members", "unpack_array", "unpack_tensor"]
+
+SAVE_HOOKS: list[Any] = []  # the contexts of saved_tensors_hooks, innermost last
+
+
+def unpack_array(saved: Any, node: Node) -> Any:
+    """The raw array of a saved tensor."""
+    if saved is None:
+        return None
+    if len(saved) != 3:
+        return _unpack_special(saved, node)._array
+    holder, array, version = saved
+    storage = holder._storage
+    if (storage is not None and storage.version != version) or (storage is None and version):
+        check_saved(saved, node)
+    return array
+
+
+def unpack_tensor(saved: Any, node: Node) -> Any:
+    """A saved tensor as a Tensor, with the history it had."""
+    if saved is None:
+        return None
+    if len(saved) != 3:
+        return _unpack_special(saved, node)
+    check_saved(saved, node)
+    holder, array, _ = saved
+    index = holder.__dict__.get("_output_of")
+    if holder._array is array and index is None:
+        return holder
+    return with_history(array, holder, index, node)
+
+
+def saved_outputs(node: Node) -> Iterator[tuple[int, Tensor]]:
+    """The outputs that a node saved of its own, by the aliases that hold them, each with its number."""
+    for name in node.saves:
+        value = getattr(node, name)
+        value = getattr(value, "_saved", value)  # a Function's context has several
+        for each in (value,) if is_one(value) else value or ():
+            index = each[0].__dict__.get("_output_of") if is_one(each) else None
+            if index is not None:
+                yield index, each[0]
+
+
+def is_one(value: Any) -> bool:
+    """Whether it is one saved tensor, and neither several nor none."""
+    return type(value) is tuple and len(value) == 3 and type(value[2]) is int
+
+
+def with_history(array: Any, holder: Tensor, index: int | None, node: Node) -> Tensor:
+    """The array as a tensor in the place of ``holder``: an output of ``node``, or whatever the holder's history says."""
+    tensor = tensor_class.wrap(array, holder._kind)
+    tensor._storage = holder._storage
+    if index is not None:
+        if tensor._kind.dtype.category >= FLOATING:
+            tensor._node, tensor._requires_grad = node if node.outputs is None else Output(node, index), True
+    else:
+        tensor._node, tensor._requires_grad = holder._node, holder._requires_grad
+    if "_tangents" in holder.__dict__:
+        tensor.__dict__["_tangents"] = holder.__dict__["_tangents"]
+    return tensor
+
+
+def _unpack_special(saved: Any, node: Node) -> Any:
+    if saved is RELEASED:
+        check_saved(saved, node)
+    return saved[0].unpack(node)
+
+
+def check_saved(saved: Any, node: Node) -> None:
+    """Refuse a tensor that was freed, or modified since it was saved."""
+    if saved is RELEASED:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+            "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+            "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+            "you need to access saved tensors after calling backward."
+        )
+    holder, array, version = saved
+    now = 0 if holder._storage is None else holder._storage.version
+    if now != version:
+        _refuse_modified(holder, list(array.shape), now, version, node)
+
+
+def _refuse_modified(holder: Tensor, shape: list[int], now: int, version: int, node: Node) -> NoReturn:
+    index, maker = holder.__dict__.get("_output_of"), node
+    if index is None and holder._node is not None:
+        maker, index = (holder._node.node, holder._node.index) if type(holder._node) is Output else (holder._node, 0)
+    what = "" if index is None else f", which is output {index} of {short_name(maker)},"
+    hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+            "changed in there or anywhere later. Good luck!" if state.anomaly_mode else
+            "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False).")  # fmt: skip
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{holder.type()} {shape}]{what} is at version {now}; expected version {version} instead. Hint: {hint}"
+    )
+
+
+def check_inference(tensor: Tensor) -> None:
+    """Refuse to write to an inference tensor outside of inference mode."""
+    if tensor._inference and not is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
+def refuse_inference() -> NoReturn:
+    raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                       "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+                       "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")  # fmt: skip
+
+
+def short_name(node: Node) -> str:
+    """The node's name as PyTorch's messages have it: ``Mul`` for ``MulBackward0``."""
+    return re.sub(r"Backward\d*$", "", node.name())
+
+
+# --- hooks --------------------------------------------------------------------------------------------------------
+
+
+def pack(tensor: Tensor, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> tuple[Packed]:
+    """What a node keeps of a tensor that a hook packs away."""
+    version = tensor._version
+    with no_grad():
+        packed = pack_hook(tensor)
+    if tensor._version != version:
+        raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                           "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please "
+                           "open an issue if you need to perform in-place operations on the input to a pack "
+                           "hook.")  # fmt: skip
+    return (Packed(packed, unpack_hook, tensor),)
+
+
+class Packed:
+    """What a hook made of a tensor, and the history to give to what it makes of it later."""
+
+    __slots__ = ("index", "leaf", "node", "packed", "unpack_hook")
+
+    def __init__(self, packed: Any, unpack_hook: Callable[[Any], Tensor], tensor: Tensor) -> None:
+        self.packed, self.unpack_hook = packed, unpack_hook
+        self.index = tensor.__dict__.get("_output_of")
+        self.node = tensor._node
+        self.leaf = weakref.ref(tensor) if tensor._requires_grad and tensor._node is None else None
+
+    def unpack(self, node: Node) -> Tensor:
+        with no_grad():
+            found = self.unpack_hook(self.packed)
+        if not isinstance(found, tensor_class.Tensor):
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                            f"{type(found).__name__}")
+        made: Tensor = tensor_class.alias(found)
+        if self.index is not None:
+            made._node = node if node.outputs is None else Output(node, self.index)
+        elif self.leaf is not None:
+            made._node = _relink(self.leaf(), made)
+        else:
+            made._node = self.node
+        made._requires_grad = made._node is not None
+        return made
+
+
+class AliasBackward0(Node):
+    """Leads from an unpacked tensor to the leaf that was packed."""
+
+    __slots__ = ()
+
+    def apply(self, F: Any, g: Any, unpack: Any) -> tuple[Any, ...]:
+        return (g,)
+
+
+def _relink(leaf: Tensor | None, tensor: Tensor) -> Node | None:
+    if leaf is None:
+        return None
+    node = AliasBackward0()
+    node.seq, node.edges, node.hooks, node.outputs = next_seq(), (leaf,), None, None
+    node.kind, node.shape = tensor._kind, tensor._array.shape
+    return node
+
+
+class SavedTensor:
+    """One tensor that a node saved, or what hooks made of it: ``grad_fn._raw_saved_self``."""
+
+    __slots__ = ("_field", "_node", "_owner", "_position")
+
+    def __init__(self, node: Node, owner: Any, field: str, position: int | None = None) -> None:
+        self._node, self._owner, self._field, self._position = node, owner, field, position
+
+    def _value(self) -> Any:
+        value = getattr(self._owner, self._field)
+        return value if self._position is None or value is RELEASED else value[self._position]
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Let ``pack_hook(tensor)`` decide what is kept, and ``unpack_hook(packed)`` bring the tensor back."""
+        value = self._value()
+        if value is None or value is RELEASED:
+            state = "with value None is forbidden" if value is None else (
+                "after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
+                "need to access saved variables after calling backward.")  # fmt: skip
+            raise RuntimeError(f"Calling register_hooks on a saved tensor {state}")
+        if len(value) != 3:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
+                               "of hooks is allowed at a time.")  # fmt: skip
+        made: Any = pack(value[0], pack_hook, unpack_hook)
+        if self._position is not None:
+            whole = getattr(self._owner, self._field)
+            made = type(whole)([*whole[: self._position], made, *whole[self._position + 1 :]])
+        setattr(self._owner, self._field, made)
+
+    def unpack(self) -> Any:
+        """The tensor, as backward will get it."""
+        return unpack_tensor(self._value(), self._node)
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the tensor, or what a hook made of it."""
+        value = self._value()
+        return None if value is None or value is RELEASED else value[0].packed if len(value) == 1 else value[0]
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        value = self._value()
+        return value[0].unpack_hook if value is not None and len(value) == 1 and value is not RELEASED else None
+
+
+def saved_members(field: str, is_tensor: bool) -> dict[str, property]:
+    """What a node saved in a slot, as PyTorch shows it: ``_saved_other`` and, for tensors, ``_raw_saved_other``."""
+    name = _PUBLIC_NAMES.get(field, field)
+
+    def saved(self: Node) -> Any:
+        value = getattr(self, field)
+        if not is_tensor:
+            return value
+        if type(value) is list or value == () or (type(value) is tuple and type(value[0]) is tuple):
+            return tuple(unpack_tensor(each, self) for each in value)
+        return unpack_tensor(value, self)
+
+    def raw_saved(self: Node) -> Any:
+        value = getattr(self, field)
+        if type(value) is list or value == () or (type(value) is tuple and type(value[0]) is tuple):
+            return tuple(SavedTensor(self, self, field, position) for position in range(len(value)))
+        return SavedTensor(self, self, field)
+
+    shown = {f"_saved_{name}": property(saved)}
+    return shown | {f"_raw_saved_{name}": property(raw_saved)} if is_tensor else shown
+
+
+_PUBLIC_NAMES = {"input": "self", "out": "result", "input_shape": "self_sym_sizes"}  # as PyTorch has them

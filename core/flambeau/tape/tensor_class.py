@@ -1,0 +1,32 @@
+"""How the tape makes tensors without knowing their class: the layer that defines `Tensor` hands it over here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..runtime.devices import Kind
+    from ..tensors.tensor import Tensor as _Tensor
+
+__all__ = ["RECORDED", "tensor_class"]
+
+RECORDED: Any = SimpleNamespace()  # the `F` of a differentiable backward: every operation as an attribute, filled by `op()`
+
+
+class TensorClass:
+    """The class of tensors, and the two ways to make one."""
+
+    __slots__ = ("Tensor", "alias", "wrap")
+
+    Tensor: type[_Tensor]
+    wrap: Callable[[Any, Kind], _Tensor]  # a raw array as a tensor without history
+    alias: Callable[..., Any]  # another tensor on the same array and storage, without history
+
+    def register(self, cls: type[_Tensor], wrap: Callable[[Any, Kind], _Tensor], alias: Callable[..., Any]) -> None:
+        """Called once, where the class is defined."""
+        self.Tensor, self.wrap, self.alias = cls, wrap, alias
+
+
+tensor_class = TensorClass()

@@ -1,0 +1,80 @@
+"""Functions with a backward of their own (``torch.autograd.Function``) inside the transforms of ``torch.func``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...tensors.tensor import Tensor
+from ...values.trees import broadcast_prefix, flatten, unflatten
+from .kinds import add_level, drop_level
+from .levels import Level, active, levels_of
+
+if TYPE_CHECKING:
+    from ...autograd.function import Function
+
+__all__ = ["VmapInfo", "call_in_batch", "check_transformable"]
+
+_MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class VmapInfo(NamedTuple):
+    """What a ``vmap`` static method is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def check_transformable(cls: type[Function]) -> None:
+    """Refuse a Function that does not say how it is to be transformed.
+
+    Raises:
+        RuntimeError: it has no ``setup_context``, or, inside ``vmap``, no rule for batches.
+    """
+    if not cls.has_own("setup_context"):
+        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                           f"must override the setup_context staticmethod. {_MORE}")  # fmt: skip
+    has_rule = cls.has_own("vmap")
+    if active() and cls.generate_vmap_rule and has_rule:
+        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden "
+                           "vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to "
+                           f"avoid ambiguity. {_MORE}")  # fmt: skip
+    if active() and not cls.generate_vmap_rule and not has_rule:
+        raise RuntimeError(f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
+                           f"implement the vmap staticmethod or set generate_vmap_rule=True. {_MORE}")  # fmt: skip
+
+
+def call_in_batch(cls: type[Function], args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
+    """``run()`` or, for arguments inside a batch, the user's ``vmap`` with the whole of the innermost one in sight."""
+    leaves, spec = flatten(args)
+    levels = {level for each in leaves if isinstance(each, Tensor) for level in levels_of(each._kind)}
+    if cls.generate_vmap_rule or not levels:
+        return run()
+    level = max(levels, key=lambda each: each.number)
+    dims = [_batch_dim(each, level) if isinstance(each, Tensor) else None for each in leaves]
+    shown = [each if dim is None else drop_level(each, level, dim) for each, dim in zip(leaves, dims, strict=True)]
+    info = VmapInfo(level.size, level.randomness)
+    return _inside(cls.vmap(info, unflatten(dims, spec), *unflatten(shown, spec)), level)
+
+
+def _batch_dim(tensor: Tensor, level: Level) -> int | None:
+    """Where the batch of this level is: where the caller of ``torch.vmap`` had it, for a tensor that comes from there."""
+    if level not in levels_of(tensor._kind):
+        return None
+    of, dim = tensor.__dict__.get("_hidden_at", (level, 0))
+    return dim if of is level and dim <= tensor.ndim else 0
+
+
+def _inside(returned: Any, level: Level) -> Any:
+    """What a ``vmap`` static method returned, its outputs inside the batch again."""
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        raise RuntimeError("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+                           f"compatible with the output. Got a {type(returned)} instead")  # fmt: skip
+    output, out_dims = returned
+    leaves, spec = flatten(output)
+    dims = broadcast_prefix(out_dims, spec)
+    if dims is None:
+        raise RuntimeError("The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+                           f"Expected out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "
+                           f"structure {flatten(out_dims)[1]} but output has structure {spec}. {_MORE}")  # fmt: skip
+    return unflatten([each if dim is None else add_level(each, level, dim) for each, dim in zip(leaves, dims, strict=True)], spec)

@@ -1,0 +1,345 @@
+"""Kinds of batched tensors, and the way into and out of a batch.
+
+A batched tensor is an ordinary Tensor of a ``BatchedKind``, whose arrays hide one dimension per *level* (one call of
+``vmap``).  Its operations are found in its kind like any others; two tensors of different levels are first *lifted* to have
+both.  Entering and leaving a level are operations with derivatives: the gradient of a tensor that is the same for the
+whole batch is the sum over the batch.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ...backend import Backend
+from ...calls.op import op
+from ...calls.tables import OPS
+from ...runtime.devices import Kernels, Kind, device
+from ...runtime.state import state
+from ...tape.tensor_class import RECORDED
+from ...tensors.tensor import Tensor, wrap
+from ...values import dtypes
+from .. import forward_ad
+from .arrays import BatchedArray, Namespace, namespace
+from .levels import BatchDevice, Level, levels_of
+from .rules import RULES
+
+__all__ = ["BatchedKind", "Level", "add_level", "align", "drop_level", "levels_of"]
+
+
+class BatchedBackend(Backend):
+    """A backend whose arrays hide dimensions: the array API over another backend."""
+
+    def __init__(self, inner: Backend, depth: int) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self.device_type = inner.device_type
+        self.mutable = inner.mutable
+        self.arithmetic_errors = inner.arithmetic_errors
+        self.array_type = BatchedArray
+        self.xp: Namespace = namespace(inner.xp, depth)
+        self.depth = depth
+
+    @cached_property
+    def all_kernels(self) -> Mapping[str, Callable[..., Any]]:
+        return {name: rule(self) for name, rule in RULES.items()}
+
+    def compiled(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Compiled by the backend below, as a function of raw arrays."""
+        if name in ("all", "any"):  # the array that they give knows which of them gave it, and a raw one would not
+            return function
+        lifted, made = self.xp.lifted, self.xp.made
+
+        def on_raw(*args: Any, **kwargs: Any) -> Any:
+            results = function(*_unpacked(args), **kwargs)
+            return [lifted(each).raw for each in results] if isinstance(results, (tuple, list)) else lifted(results).raw
+
+        inner = self.inner.compiled(name, on_raw)
+        if inner is on_raw:
+            return function
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            results = inner(*_packed(args), **kwargs)
+            return [made(each) for each in results] if isinstance(results, list) else made(results)
+
+        return kernel
+
+    def undisturbed(self) -> AbstractContextManager[Any]:
+        return self.inner.undisturbed()
+
+    @property
+    def dtypes(self) -> Mapping[Any, Any]:
+        return self.inner.dtypes
+
+    def dtype_of(self, array: Any) -> Any:
+        return self.inner.dtype_of(getattr(array, "raw", array))
+
+    def current_device(self) -> int:
+        return self.inner.current_device()
+
+    def asarray(self, data: Any, raw_dtype: Any = None, *, index: int = 0, copy: bool | None = None) -> BatchedArray:
+        return self.xp.lifted(self.inner.asarray(data, raw_dtype, index=index, copy=copy))
+
+    def wrap(self, array: Any) -> BatchedArray:
+        return self.xp.lifted(array)
+
+    def astype(self, array: Any, raw_dtype: Any) -> BatchedArray:
+        return self.xp.made(self.inner.astype(self.xp.lifted(array).raw, raw_dtype))
+
+    def reinterpret(self, array: Any, wanted: Any) -> BatchedArray:
+        return self.xp.made(self.inner.reinterpret(self.xp.lifted(array).raw, wanted))
+
+    def copy(self, array: Any) -> BatchedArray:
+        return self.xp.made(self.inner.copy(self.xp.lifted(array).raw))
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return self.inner.strides(array.raw)[self.depth :]
+
+    def data_ptr(self, array: Any) -> int:
+        return self.inner.data_ptr(array.raw)
+
+    def shares_memory(self, array: Any, other: Any) -> bool:
+        return self.inner.shares_memory(array.raw, other.raw)
+
+    def item(self, array: Any) -> Any:
+        if array.raw.size == 1:
+            return self.inner.item(array.raw)
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() "
+                           "on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring "
+                           "somewhere inside PyTorch internals, please file a bug report.")  # fmt: skip
+
+    def truth(self, array: Any) -> bool:
+        if array.raw.size == 1:
+            return self.inner.truth(array.raw)
+        return bool(array)
+
+    def extremes(self, array: Any) -> tuple[Any, Any]:
+        return self.inner.extremes(array.raw)
+
+    def tolist(self, array: Any) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def to_host(self, array: Any) -> BatchedArray:
+        return array  # type: ignore[no-any-return]  # given as Any
+
+    def copied_to(self, other: Any, array: Any, index: int = 0) -> BatchedArray:
+        return other.xp.made(self.inner.copied_to(other.inner, self.xp.lifted(array).raw, index))  # type: ignore[no-any-return]  # ``other`` is Any
+
+    def root(self, array: Any) -> tuple[Any, int]:
+        flat, offset = self.inner.root(array.raw)
+        return _Flat(flat, array.raw.shape[: self.depth], self.inner.strides(array.raw)[: self.depth]), offset
+
+    def memory(self, array: Any) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def as_strided(self, flat: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> BatchedArray:
+        return self.xp.made(self.inner.as_strided(flat.raw, (*flat.hidden, *size), (*flat.steps, *stride), offset))
+
+
+class _Packed(NamedTuple):
+    """A batched array as the backend below can take it."""
+
+    raw: Any
+    xp: Namespace
+
+
+def _packed(value: Any) -> Any:
+    """The same with the batched arrays in it, and in its tuples and lists, packed."""
+    if type(value) is BatchedArray:
+        return _Packed(value.raw, value.xp)
+    return type(value)(map(_packed, value)) if type(value) in (tuple, list) else value
+
+
+def _unpacked(value: Any) -> Any:
+    if type(value) is _Packed:
+        return BatchedArray(value.raw, value.xp)
+    return type(value)(map(_unpacked, value)) if type(value) in (tuple, list) else value
+
+
+class _Flat(NamedTuple):
+    """All memory of a batched array, and how its hidden dimensions lie in it."""
+
+    raw: Any
+    hidden: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.raw.shape  # type: ignore[no-any-return]  # arrays are untyped
+
+
+_backends: dict[tuple[int, int], BatchedBackend] = {}
+
+
+def _backend(inner: Backend, depth: int) -> BatchedBackend:
+    key = id(inner), depth
+    if key not in _backends:
+        _backends[key] = BatchedBackend(inner, depth)
+    return _backends[key]
+
+
+class BatchedKind(Kind):
+    """The kind of tensors of one dtype on one device inside the same levels, which are in the order of their arrays'
+    hidden dimensions, outermost first.
+    """
+
+    __slots__ = ("__weakref__", "levels", "plain")
+
+    def __init__(self, plain: Kind, levels: tuple[Level, ...]) -> None:
+        place = levels[-1].device_for(levels, plain.device)
+        super().__init__(plain.dtype, place, _backend(plain.backend, len(levels)), _shared(plain, len(levels)))
+        self.plain = plain
+        self.levels = levels
+        if levels[-1].kinds is not None:
+            levels[-1].kinds.add(self)
+
+    def __missing__(self, name: str) -> tuple[Callable[..., Any], Any]:
+        kernel, kinds = self.F._kind[name] if self.F._kind is not self else super().__missing__(name)
+        entry = kernel, tuple(map(self._own, kinds)) if isinstance(kinds, tuple) else self._own(kinds)
+        if self.levels[-1].kinds is not None:  # an entry refers to this kind: it must not stay longer than the level
+            self[name] = self.table[name] = entry
+        return entry
+
+    def forget(self) -> None:
+        """Let go what is remembered, all of which refers to this kind."""
+        self.clear()
+        self.table.clear()
+        self.constants.clear()
+
+    def _own(self, kind: Kind) -> Kind:
+        return self.to(kind.dtype)
+
+    def to(self, dtype: dtypes.dtype) -> Kind:
+        return self if dtype is self.dtype else with_levels(self.plain.to(dtype), self.levels)
+
+    def on(self, place: device) -> Kind:
+        return with_levels(self.plain.on(place), self.levels)
+
+    def __repr__(self) -> str:
+        return f"BatchedKind({self.plain!r}, depth {len(self.levels)})"
+
+
+_kinds: weakref.WeakValueDictionary[Any, BatchedKind] = weakref.WeakValueDictionary()
+_templates: dict[tuple[Kind, int], BatchedKind] = {}
+
+
+def _shared(plain: Kind, depth: int) -> Kernels:
+    """The raw operations, the same for all levels of one depth: those of a kind that lives on."""
+    template = _templates.get((plain, depth))
+    if template is None:
+        template = _templates[plain, depth] = Kind.__new__(BatchedKind)
+        template.plain, template.levels = plain, tuple(Level(-1 - each, 1) for each in range(depth))
+        Kind.__init__(template, plain.dtype, device(plain.device.type, plain.device.index), _backend(plain.backend, depth))
+    return template.F
+
+
+def with_levels(plain: Kind, levels: tuple[Level, ...]) -> Kind:
+    """The kind like ``plain`` inside ``levels``."""
+    if not levels:
+        return plain
+    key = plain, levels
+    found = _kinds.get(key)
+    if found is None:
+        found = _kinds[key] = BatchedKind(plain, levels)
+    return found
+
+
+def plain_of(kind: Kind) -> Kind:
+    return kind.plain if isinstance(kind, BatchedKind) else kind
+
+
+# --- in and out ---------------------------------------------------------------------------------------------------
+
+
+BatchDevice.batched = staticmethod(with_levels)
+
+
+def add_level(tensor: Any, level: Level, dim: int | None) -> Any:
+    """The tensor inside ``level``: with dimension ``dim`` hidden as the batch, or, without one, the same for all."""
+    tensor = tensor._kind.settle(tensor)
+    kind = tensor._kind
+    if level in levels_of(kind):
+        return tensor
+    levels = tuple(sorted((*levels_of(kind), level), key=lambda each: each.number))
+    made = with_levels(plain_of(kind), levels)
+    inside = _moved(tensor, "add_level", made, level, dim, levels.index(level))
+    if dim:
+        inside.__dict__["_hidden_at"] = level, dim  # a Function's ``vmap`` is told where the batch was
+    return inside
+
+
+def drop_level(tensor: Any, level: Level, dim: int | None) -> Any:
+    """The tensor outside ``level``: with the batch as dimension ``dim``, or, without one, the sum over the batch."""
+    levels = levels_of(tensor._kind)
+    if level not in levels:
+        tensor = add_level(tensor, level, None)
+        levels = levels_of(tensor._kind)
+    position = levels.index(level)
+    made = with_levels(plain_of(tensor._kind), levels[:position] + levels[position + 1 :])
+    return _moved(tensor, "drop_level", made, level, dim, position)
+
+
+def _moved(tensor: Any, name: str, kind: Kind, level: Level, dim: int | None, position: int) -> Any:
+    if state.forward_levels and forward_ad.innermost_level([tensor]) is not None:
+        move = add_level if name == "add_level" else drop_level
+        return forward_ad.along(lambda each: move(each, level, dim), tensor)
+    record = OPS[name]
+    array = record.forward(tensor._kind.backend.xp, tensor._array, level, dim, position)
+    if tensor._requires_grad and kind.dtype.category >= dtypes.FLOATING:
+        made = record.record(array, kind, tensor, level, dim, position)
+    else:
+        made = wrap(array, kind)
+    if dim is not None:
+        made._storage = tensor._storage or tensor._own_storage()
+    return made
+
+
+def _hide(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> BatchedArray:
+    k, raw, inner = (input.depth, input.raw, xp.inner) if isinstance(input, BatchedArray) else (0, input, xp)
+    raw = inner.expand_dims(raw, axis=position) if dim is None else _with_axis_at(inner, raw, dim + k, position)
+    return BatchedArray(raw, namespace(inner, k + 1))
+
+
+def _show(xp: Any, input: Any, /, level: Level, dim: int | None, position: int) -> Any:
+    k, raw, inner = input.depth, input.raw, xp.inner
+    if dim is None:
+        if raw.shape[position] == 1 != level.size:
+            raw = raw * level.size
+        raw = inner.asarray(inner.sum(raw, axis=position, dtype=raw.dtype))
+    else:
+        if raw.shape[position] != level.size:
+            raw = inner.broadcast_to(raw, (*raw.shape[:position], level.size, *raw.shape[position + 1 :]))
+        raw = _with_axis_at(inner, raw, position, dim + k - 1)
+    return BatchedArray(raw, namespace(inner, k - 1)) if k > 1 else raw
+
+
+def _with_axis_at(xp: Any, array: Any, axis: int, wanted: int) -> Any:
+    return array if axis == wanted else xp.moveaxis(array, axis, wanted)
+
+
+op("add_level", _hide, public=False, method=False, out=False, backward_name="AddBatchDimBackward0",
+   input=lambda F, g, level, dim, position: F.drop_level(g, level, dim, position))  # fmt: skip
+op("drop_level", _show, public=False, method=False, out=False, backward_name="RemoveBatchDimBackward0",
+   input=lambda F, g, level, dim, position: F.add_level(g, level, dim, position))  # fmt: skip
+# On Tensors, the gradient may be inside more levels than the node: the level itself is what counts, not its position.
+RECORDED.add_level = lambda g, level, dim, position: add_level(g, level, dim)
+RECORDED.drop_level = lambda g, level, dim, position: drop_level(g, level, dim)
+
+
+def align(tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """Lift tensors to have the levels of all of them."""
+    levels: set[Level] = set()
+    for each in tensors:
+        if isinstance(each, Tensor):
+            levels.update(levels_of(each._kind))
+    return tuple(lift(each, levels) if isinstance(each, Tensor) else each for each in tensors)
+
+
+def lift(tensor: Tensor, levels: Any) -> Tensor:
+    """The tensor inside all of ``levels``; it is the same for all members of those that it has not been in."""
+    for level in sorted(set(levels) - set(levels_of(tensor._kind)), key=lambda each: each.number):
+        tensor = add_level(tensor, level, None)
+    return tensor

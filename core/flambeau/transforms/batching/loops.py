@@ -1,0 +1,35 @@
+"""Calling a function for each member of a batch in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...operations.joining import stack
+from ...tensors.tensor import Tensor
+from ...values.trees import flatten, unflatten
+from .kinds import add_level, drop_level
+from .levels import levels_of
+
+__all__ = ["loop"]
+
+
+def loop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`function(*args, **kwargs)` for each member of the batches that the arguments are in.
+
+    The results have to be of one shape.
+    """
+    leaves, spec = flatten((args, kwargs))
+    batched = [leaf for leaf in leaves if isinstance(leaf, Tensor) and levels_of(leaf._kind)]
+    if not batched:
+        return function(*args, **kwargs)
+    level = max((levels_of(leaf._kind)[-1] for leaf in batched), key=lambda found: found.number)
+    whole = [leaf if type(leaf) is not Tensor or level not in levels_of(leaf._kind) else drop_level(leaf, level, 0)
+             for leaf in leaves]  # fmt: skip
+    results, structure = [], spec
+    for member in range(level.size):
+        given = [batch if batch is leaf else batch[member] for batch, leaf in zip(whole, leaves, strict=True)]
+        member_args, member_kwargs = unflatten(given, spec)
+        outputs, structure = flatten(loop(function, member_args, member_kwargs))
+        results.append(outputs)
+    return unflatten([add_level(stack(members), level, 0) for members in zip(*results, strict=True)], structure)

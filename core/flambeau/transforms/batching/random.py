@@ -1,0 +1,69 @@
+"""Random numbers inside ``vmap``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...runtime.devices import Kind, device, kind_of
+from ...tensors.tensor import Tensor, wrap
+from ...values.dtypes import float32
+from .arrays import BatchedArray, namespace
+from .kinds import plain_of, with_levels
+from .levels import active
+
+__all__ = ["BatchedGenerator", "sampled"]
+
+
+class BatchedGenerator:
+    """A generator that draws for all levels at once: other numbers for each member of the batch, or the same for all."""
+
+    def __init__(self, generator: Any, place: device) -> None:
+        if any(each.randomness == "error" for each in active()):
+            raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                               "'different' randomness flags on vmap or perform the randomness operation out of "
+                               "vmap")  # fmt: skip
+        self._generator = generator
+        self._xp = namespace(kind_of(float32, device(place.type, place.index)).backend.xp, len(active()))
+        self._hidden = tuple(each.size if each.randomness == "different" else 1 for each in active())
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        sampler = getattr(self._generator, name)
+
+        def draw(first: Any, *args: Any, **kwargs: Any) -> BatchedArray:
+            given = [
+                self._xp.spread(each, self._hidden_with(each)) if isinstance(each, BatchedArray) else each
+                for each in (first, *args)
+            ]
+            if isinstance(first, tuple):
+                given[0] = self._hidden + first
+            return self._xp.made(sampler(*given, **kwargs))
+
+        return draw
+
+    def _hidden_with(self, array: BatchedArray) -> tuple[int, ...]:
+        return tuple(max(each) for each in zip(self._hidden, array.raw.shape, strict=False))
+
+    def permutation(self, n: int, *args: Any) -> BatchedArray:
+        inner, count = self._xp.inner, 1
+        for each in self._hidden:
+            count *= each
+        drawn = inner.stack([self._generator.permutation(n, *args) for _ in range(count)])
+        return self._xp.made(inner.reshape(drawn, (*self._hidden, n)))
+
+    def multinomial(self, weights: BatchedArray, *args: Any) -> BatchedArray:
+        inner, raw = self._xp.inner, self._xp.spread(weights, self._hidden_with(weights))
+        drawn = self._generator.multinomial(inner.reshape(raw, (-1, raw.shape[-1])), *args)
+        return self._xp.made(inner.reshape(drawn, (*raw.shape[:-1], drawn.shape[-1])))
+
+
+def sampled(array: BatchedArray, kind: Kind) -> Tensor:
+    """What has been drawn for a tensor of ``kind``, inside those levels whose members differ."""
+    levels = active()
+    kept = [position for position, level in enumerate(levels) if level.randomness == "different" or array.raw.shape[position] > 1]
+    inner = array.xp.inner
+    raw = inner.reshape(array.raw, tuple(array.raw.shape[each] for each in kept) + array.shape)
+    plain = plain_of(kind)
+    if not kept:
+        return wrap(raw, plain)
+    return wrap(BatchedArray(raw, namespace(inner, len(kept))), with_levels(plain, tuple(levels[each] for each in kept)))

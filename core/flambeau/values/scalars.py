@@ -1,0 +1,70 @@
+"""Python numbers on their way into a dtype that may not hold them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import dtypes
+from .dtypes import dtype
+
+__all__ = ["converted", "is_library_scalar", "overflow", "wrapped"]
+
+_C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+            "bool": "bool"}  # fmt: skip
+_LARGEST_FLOAT = dtypes.finfo(dtypes.float32).max
+
+
+def wrapped(value: Any, dtype: dtype) -> Any:
+    """An operand as C casts it: an integer that is too large loses its upper bits.
+
+    Raises:
+        OverflowError: it takes more than 64 bits.
+    """
+    if dtype.category != dtypes.INTEGER:
+        return value
+    if not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    bits = 8 * dtype.itemsize
+    value &= 2**bits - 1
+    return value - 2**bits if dtype.is_signed and value >> bits - 1 else value
+
+
+def converted(value: Any, dtype: dtype) -> Any:
+    """A value to fill with, checked: fractions are cut off, and unsigned integers take negative numbers modulo their size.
+
+    Raises:
+        RuntimeError: the dtype cannot hold it.
+    """
+    if dtype.category == dtypes.COMPLEX:
+        return value
+    if dtype is dtypes.bool_:
+        return bool(value)
+    if isinstance(value, complex):
+        if value.imag:
+            raise overflow(dtype)
+        value = value.real
+    if dtype.category == dtypes.FLOATING:
+        if dtype is dtypes.float32 and not -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT and abs(value) < math.inf:
+            raise overflow(dtype)
+        return value
+    limits = dtypes.iinfo(dtype)
+    if isinstance(value, float) and not limits.min <= value <= limits.max:
+        raise overflow(dtype)
+    value = int(value)
+    if not (limits.min or -limits.max) <= value <= limits.max:
+        raise overflow(dtype)
+    return wrapped(value, dtype)
+
+
+def overflow(dtype: dtype) -> RuntimeError:
+    """What to raise where a value does not fit."""
+    name = _C_NAMES.get(dtype.name, dtype.name + "_t")
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def is_library_scalar(value: Any) -> bool:
+    """Whether this is another library's scalar, as NumPy's `float32(2)` is; never a tensor."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(type(value), "__setitem__"):
+        return False
+    return getattr(value, "shape", None) == () and hasattr(value, "item")

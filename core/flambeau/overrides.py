@@ -50,6 +50,7 @@ def _overridable_names() -> dict[Any, str]:
     for name, attribute in vars(torch.Tensor).items():
         if name in NOT_OFFERED:
             continue
+        attribute = getattr(attribute, "original", attribute)  # while a mode is open, another object may stand in its place
         if isinstance(attribute, property):
             found.setdefault(attribute.__get__, f"torch.Tensor.{name}.__get__")
         elif isinstance(attribute, FunctionType) and (not name.startswith("_") or name.startswith("__")):

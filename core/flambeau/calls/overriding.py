@@ -207,7 +207,7 @@ def _full_name(function: Any) -> str:
     name = _plain_name(function)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, property):
-        attribute = next((each for each, value in vars(Tensor).items() if value is owner), "?")
+        attribute = next((name for name in vars(Tensor) if getattr(Tensor, name) is owner), "?")
         return f"torch.Tensor.{attribute}.{name}"
     if getattr(Tensor, name, None) is function:
         return f"torch.Tensor.{name}"
@@ -534,4 +534,4 @@ def name_methods() -> None:
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether ``func`` is a method of Tensor, or the ``__get__`` of a property of it."""
-    return _plain_name(func) == "__get__" or vars(Tensor).get(_plain_name(func)) is func
+    return _plain_name(func) == "__get__" or getattr(Tensor, _plain_name(func), None) is func

@@ -83,10 +83,17 @@ for _table in families().values():
     for _sample in _table:
         SAMPLES.setdefault(_sample.name, []).append(_sample)
 CRASHES = {"lu_unpack", "nn.functional.embedding_bag"}  # PyTorch reads past the end of its memory
+OTHER_MODES = {(place, what) for place in (2, 3) for what in ("too large", "too small")}
 BIASES = {(2, "of bools"), (2, "whole"), (2, "in half precision")}
 OTHERWISE = {
     "batch_norm": {(1, "with more dimensions"), (2, "with more dimensions")},  # PyTorch looks at their number of elements alone
     "nn.functional.batch_norm": {(3, "with more dimensions"), (4, "with more dimensions")},
+    "affine_grid_generator": {(0, "whole")},  # whose points would be whole numbers, too
+    "binary_cross_entropy_with_logits": {(1, "complex")},
+    "conv_tbc": {*BIASES, (2, "complex")}, "convolution": {*BIASES, (2, "complex")},  # PyTorch casts a bias of another dtype
+    "embedding_bag": {(2, "of bools")},
+    **{f"grid_sampler{dims}": OTHER_MODES for dims in ("", "_2d", "_3d")},  # which leave memory as it was, in PyTorch
+    "rnn_relu": {(1, "with more dimensions")}, "rnn_tanh": {(1, "with more dimensions")},
     "combinations": {(1, "too large")},  # of nothing: PyTorch runs out of integers
     "histogram": {(0, "in half precision")}, "histogramdd": {(0, "in half precision")},  # which PyTorch refuses with bins alone
     "index_reduce": {(0, "with more dimensions")},  # wrong in two ways

@@ -371,6 +371,8 @@ def convolve(
     output_padding: Any, groups: int,
 ) -> Tensor:  # fmt: skip
     """A convolution of ``n`` dimensions, or its transpose."""
+    if min(_sizes("output_padding", output_padding, n)) < 0:
+        raise RuntimeError("negative output_padding is not supported")
     if transposed:
         return _transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation)
     return _convolve(n, input, weight, bias, stride, padding, dilation, groups)

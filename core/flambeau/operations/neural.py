@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..calls.arguments import Dims, as_int
-from ..calls.dispatch import require_flags
+from ..calls.dispatch import broadcast_shapes, require_flags
 from ..calls.node_names import gathered
 from ..calls.tables import PUBLIC
 from ..tensors.tensor import Tensor
@@ -118,7 +118,10 @@ def binary_cross_entropy_with_logits(
     """The cross entropy of ``sigmoid(input)`` and ``target``; ``reduction``: 0 for all losses, 1 for mean, 2 for sum."""
     word = reduction_of(as_int("binary_cross_entropy_with_logits", "reduction", reduction))
     if target.shape != input.shape:
-        target, input = PUBLIC["broadcast_tensors"](target, input)
+        common = broadcast_shapes(target.shape, input.shape)
+        if target.shape != common:
+            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(common)}")
+        input = input.expand(common)
     return loss.binary_cross_entropy_with_logits(input, target, weight, pos_weight, word)
 
 
@@ -141,6 +144,9 @@ def embedding_bag(
         raise RuntimeError("`mode` must be sum, mean, or max.")
     if per_sample_weights is not None and mode:
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
+    if offsets.dtype.category > dtypes.INTEGER:
+        raise RuntimeError("Expected tensor for argument #1 'offsets' to have one of the following scalar types: Long, Int; but "
+                           f"got torch.{offsets.dtype.legacy_name}Tensor instead (while checking arguments for embedding_bag)")
     if offsets.numel():
         embedding.check_offsets(offsets, indices.shape[0])
     padding = embedding.padding_row(padding_idx, weight.shape[0])

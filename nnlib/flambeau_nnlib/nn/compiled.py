@@ -45,8 +45,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """`max(0, -target * (input1 - input2) + margin)`."""
-    return margin_loss.margin_ranking_loss(
-        input1, input2, target, margin, reduction=_reduction("margin_ranking_loss", reduction))
+    return margin_loss.ranking(input1, input2, target, margin, _reduction("margin_ranking_loss", reduction))
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:

@@ -215,13 +215,18 @@ def _run(name: str, mode: str, given: dict[str, Any]) -> tuple[Tensor, ...]:
 
 def _weights(mode: str, state: State, params: Sequence[Tensor], has_biases: bool, count: int) -> list[list[Tensor | None]]:
     """The parameters of each layer and direction, as `rnn_layer` takes them."""
+    if count <= 0:
+        raise RuntimeError("num_layers must be larger than 0")
+    for each in params:
+        if each.dim() not in (1, 2):
+            raise RuntimeError(f"RNN parameters have 1 or 2 dimensions, but got one of shape {list(each.shape)}")
     is_projected = mode == "LSTM" and state[0].size(-1) != state[1].size(-1)
-    each = 2 + 2 * has_biases + is_projected
-    if len(params) % each or len(params) < each * count:
-        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {each}")
+    needed = 2 + 2 * has_biases + is_projected
+    if len(params) % needed or len(params) < needed * count:
+        raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} for {count} times {needed}")
     made = []
-    for first in range(0, each * count, each):
-        own: list[Tensor | None] = list(params[first : first + each])
+    for first in range(0, needed * count, needed):
+        own: list[Tensor | None] = list(params[first : first + needed])
         if not has_biases:
             own[2:2] = [None, None]
         made.append(own if is_projected else [*own, None])
@@ -270,10 +275,15 @@ rnn_relu = _of_one_state("rnn_relu", "RNN_RELU", "Elman layers with ReLU")
 
 
 def _cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    w_ih, w_hh, _, _ = weights
+    w_ih, w_hh, *biases = weights
     assert w_ih is not None and w_hh is not None
+    for bias in biases:
+        if bias is not None and (bias.dim() > 1 or bias.dtype is not w_hh.dtype):
+            raise RuntimeError(f"Expected biases of at most one dimension and of dtype {w_hh.dtype}, but got one of shape "
+                               f"{list(bias.shape)} and dtype {bias.dtype}")  # fmt: skip
     check_step(input, state, w_ih.size(1), w_hh.size(1))
-    return rnn_step(mode, input, state, (*weights, None))
+    biases = [bias if bias is None or bias.dim() else bias.expand(w_hh.size(0)) for bias in biases]
+    return rnn_step(mode, input, state, (w_ih, w_hh, *biases, None))
 
 
 def lstm_cell(

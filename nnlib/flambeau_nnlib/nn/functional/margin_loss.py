@@ -74,6 +74,11 @@ def margin_ranking_loss(
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: "
                            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")  # fmt: skip
+    return ranking(input1, input2, target, margin, reduction)
+
+
+def ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str) -> Tensor:
+    """The ranking loss of tensors that broadcast."""
     margin = as_float("margin_ranking_loss", "margin", margin)
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 

@@ -131,6 +131,14 @@ def test_exported_names_exist_and_are_documented() -> None:
         assert getattr(public, "__wrapped__", public) is flambeau.calls.op.PUBLIC[name] or public is flambeau.calls.op.PUBLIC[name]
 
 
+def test_files_that_documents_name_exist() -> None:
+    files = [path.as_posix() for folder in (*PACKAGES, "plugins", "tests") for path in (ROOT / folder).rglob("*.py")]
+    missing = [f"{document.name}: {named}" for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+               for named in re.findall(r"`((?:[\w-]+/)*[\w-]+\.py)`", document.read_text(encoding="utf-8"))
+               if not any(path.endswith("/" + named) for path in files)]  # fmt: skip
+    assert not missing
+
+
 @pytest.mark.parametrize("folder", [*PACKAGES, "tests", "examples", "benchmarks", "plugins"])
 def test_no_file_is_too_long(folder: str) -> None:
     long = [f"{path.relative_to(ROOT)}: {count}" for path in (ROOT / folder).rglob("*.py")

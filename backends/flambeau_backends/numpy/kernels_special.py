@@ -57,9 +57,6 @@ def view_scatter(input: Any, value: Any, view: str, params: tuple[Any, ...]) -> 
     return made
 
 
-_MEMORY_VIEWS = {"view_as_real", "view_as_complex"}  # their array-API forwards copy
-
-
 @kernel
 def frexp(input: Any) -> Any:
     mantissa, exponent = np.frexp(input)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -60,13 +59,6 @@ def by_pieces(compute: Callable[..., None], *arrays: Any) -> Any:
         return made
     over_pieces(lambda piece: compute(*(each[piece] for each in flat)), made.size)
     return made
-
-
-def as_rows(array: Any, count: int) -> Any:
-    """The array as a matrix, its last ``count`` dimensions made one."""
-    shape = array.shape
-    cut = len(shape) - count
-    return array.reshape(prod(shape[:cut]), prod(shape[cut:]))
 
 
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}

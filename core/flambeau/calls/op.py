@@ -37,6 +37,7 @@ from .wrappers import as_method, with_out
 
 __all__ = ["composite", "op", "source"]
 
+
 @overload
 def op(name: str, forward: Callable[..., Any], *, results: Sequence[str], **options: Any) -> Callable[..., Any]: ...
 

@@ -34,7 +34,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-
 class _Redispatched:
     """A function that is being computed and not to be offered again, nor the operation of the same name inside it."""
 

@@ -41,7 +41,7 @@ _selected, _sliced, _widened = (
     _getitem("getitem_slice", "SliceBackward0"),
     _getitem("getitem_unsqueeze", "UnsqueezeBackward0"),
 )
-_aliased = _getitem("getitem_alias", "AliasBackward0")
+_getitem("getitem_alias", "AliasBackward0")
 
 
 def _getitem_backward_forward(xp: Any, input: Any, /, shape: Any, index: Any) -> Any:

@@ -15,6 +15,7 @@ from ..tensors.memory_format import memory_format
 from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
 from .creation import empty, frombuffer
+from .joining import cat
 from .views import as_shape, wrap_dim
 
 # --- memory -------------------------------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ def hash_tensor(input: Tensor, dim: Dims | None = (), *, keepdim: bool = False, 
     while bits.shape[-1] > 1:
         half = bits.shape[-1] // 2
         folded = bits[..., :half] ^ bits[..., half : 2 * half]
-        bits = PUBLIC["cat"]([folded, bits[..., 2 * half :]], -1)
+        bits = cat([folded, bits[..., 2 * half :]], -1)
     return bits.reshape([1 if each in dims else length for each, length in enumerate(input.shape)] if keepdim else shape)
 
 

@@ -16,6 +16,7 @@ from ..values import dtypes
 from . import adaptive_pooling, embedding, loss, pooling
 from . import convolution as conv
 from .creation import arange, zeros
+from .joining import cat
 from .statistics import norm
 
 __all__ = ["reduction_of"]
@@ -168,11 +169,11 @@ def _indices_of_maxima(weight: Tensor, indices: Tensor, bags: Tensor, maxima: Te
     """For each bag and column the index of the row where the maximum comes first; 0 where there is none."""
     count, length = maxima.shape[0], indices.shape[0]
     rows, maxima = weight.detach()[indices], maxima.detach()
-    expected = PUBLIC["cat"]([maxima, maxima.new_zeros(1, maxima.shape[1])])[bags]
+    expected = cat([maxima, maxima.new_zeros(1, maxima.shape[1])])[bags]
     places = arange(length, device=indices.device).unsqueeze(1).masked_fill(rows != expected, length)
     first = places.new_full((count + 1, maxima.shape[1]), length)
     first = first.scatter_reduce(0, bags.unsqueeze(1).expand(places.shape), places, "amin")[:count]
-    return PUBLIC["cat"]([indices.long(), places.new_zeros(1)])[first]  # type: ignore[no-any-return]  # a table of all functions
+    return cat([indices.long(), places.new_zeros(1)])[first]
 
 
 # --- norms --------------------------------------------------------------------------------------------------------

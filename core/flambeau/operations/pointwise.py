@@ -104,7 +104,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input.clone() if input._kind.turn == "neg" else input
 
 
-clone_ = op(
+op(
     "clone", lambda xp, input, /, memory_format=None: xp.asarray(input, copy=True),
     signature="input, *, memory_format=None", out=False,
     doc="A copy with memory of its own; gradients flow through.",
@@ -176,7 +176,6 @@ floor = _step("floor", lambda xp, input: xp.floor(input), "The largest integer n
 ceil = _step("ceil", lambda xp, input: xp.ceil(input), "The smallest integer not below.")
 trunc = _step("trunc", lambda xp, input: xp.trunc(input), "The integer part.", "fix")
 _round = _step("round", lambda xp, input: xp.round(input), "The nearest integer; halves go to the even one.")
-_round_in_place = Tensor.round_
 
 
 @composite(inplace=True, out=True)

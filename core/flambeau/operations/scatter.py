@@ -18,6 +18,7 @@ from ..tensors.tensor import Tensor, attach
 from ..values import dtypes
 from .creation import arange
 from .indexing import _check_gather, _check_index_dtype, _scatter_add, lined_up, out_of_range, scatter_add
+from .joining import cat
 from .sorting import searchsorted
 from .standard import look, overwrite
 from .views import diagonal, wrap_dim
@@ -408,7 +409,7 @@ def _segment_bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None
     if not unsafe and total.numel() and total._kind.backend.extremes(total._array) != (data.shape[axis],) * 2:
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
                            "!unsafe.")  # fmt: skip
-    return PUBLIC["cat"]([sizes.new_zeros(*sizes.shape[:-1], 1), sizes.cumsum(-1, dtype=sizes.dtype)], -1)  # type: ignore[no-any-return]  # a table of all functions
+    return cat([sizes.new_zeros(*sizes.shape[:-1], 1), sizes.cumsum(-1, dtype=sizes.dtype)], -1)
 
 
 PUBLIC["segment_reduce"] = segment_reduce

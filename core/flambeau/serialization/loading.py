@@ -11,7 +11,7 @@ import re
 import struct
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -32,9 +32,6 @@ UNSAFE = (
     "it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
 )
 _YES = frozenset({"1", "y", "yes", "true"})
-
-MakeUnpickler = Callable[[IO[bytes]], Any]
-
 
 class SourceChangeWarning(Warning):
     """The source of a class differs from what it was when an instance was saved."""

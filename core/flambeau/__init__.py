@@ -17,7 +17,7 @@ from . import backend, operations, version
 from ._tensor_str import set_printoptions
 from ._utils import _assert
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from .calls import op, overriding
+from .calls import overriding
 from .calls import tables as _tables
 from .calls.dispatch import broadcast_shapes
 from .operations.sampling import _sample_dirichlet, _standard_gamma
